@@ -74,8 +74,7 @@ pub(crate) fn answer(bound: &BindOutcome) -> Answer {
     }
 }
 
-/// Result of another task; `None` where that was decided on too old a world, was an error, or never
-/// ended.
+/// Result of another task; `None` where it decided on too old a world, failed, or never ended.
 async fn others(mut settled: watch::Receiver<Option<Settlement>>, since: Revision) -> Option<Settlement> {
     let settled = settled.wait_for(Option::is_some).await.ok()?.clone()?;
     let is_new_enough = matches!(&*settled, Ok(bound) if bound.snapshot.revision >= since);

@@ -1,4 +1,4 @@
-//! One of several concurrent callers does the work; the others wait for its answer.
+//! Turns of concurrent callers: one does the work, and the others wait for its answer.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ pub(crate) struct Turns<T>(Mutex<HashMap<Key, watch::Receiver<Option<T>>>>);
 
 /// Part of a caller in one piece of work.
 pub(crate) enum Part<'a, T> {
-    /// No task does it.
+    /// The caller does the work, which no other caller does.
     Do(Turn<'a, T>),
     /// Another caller does the work.
     Wait(watch::Receiver<Option<T>>),
 }
 
-/// The right to do it. Waiters get the answer by [`Turn::end`], or find it missing when this is
-/// dropped.
+/// The right to do the work. Waiting callers get the answer by [`Turn::end`], and no answer when the
+/// turn is dropped without it.
 pub(crate) struct Turn<'a, T> {
     turns: &'a Turns<T>,
     about: &'a Key,

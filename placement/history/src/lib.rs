@@ -2,8 +2,8 @@
 //! cause.
 //!
 //! Records are objects of Berth's own store, so that checks at start, backups, encryption, migration
-//! and watches work for them, too; behind a hub they are never on the hub. Start reading at
-//! [`recorder`]; the content of a record is made in [`record`], which is pure.
+//! and watches work for them, too; they are never on a hub. Start reading at [`recorder`]; [`record`],
+//! which is pure, computes the content of a record.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -59,7 +59,7 @@ pub struct History {
     projection: Arc<Projection>,
     store: Arc<dyn Store>,
     bounds: Bounds,
-    /// The resource of namespaces, where the store has all of them.
+    /// The resource of namespaces, where the store has all namespaces.
     namespaces: Option<GroupResource>,
     causes: Arc<Causes>,
     seen: Arc<BindListener>,
@@ -72,9 +72,9 @@ pub struct RunningRecorder {
 }
 
 impl History {
-    /// History of the decisions of `engine` in `projection`, kept in `store` within `bounds`. With
-    /// `namespaces`, their resource in that store, records are deleted with their namespace; `managers`
-    /// has the field managers of copies of a hub's objects.
+    /// The history of the decisions of `engine` in `projection`, stored in `store` within `bounds`.
+    /// With `namespaces`, the resource of namespaces in that store, records are deleted with their
+    /// namespace. `managers` has the field managers of copies of a hub's objects.
     ///
     /// # Errors
     /// When the engine has another witness already.
@@ -113,8 +113,8 @@ impl History {
         (self.bounds.per_decision > 0).then(|| Arc::clone(&self.seen) as Arc<_>)
     }
 
-    /// Starts to record, or removes all records where none are to be kept. Where servers share the
-    /// store, `leading` is true in the one that records changes of no known server.
+    /// Starts to record, or deletes all records where no history is kept. Where servers share the
+    /// store, `leading` is true in the server that records changes which no server made.
     #[must_use]
     pub fn spawn(self: &Arc<Self>, leading: watch::Receiver<bool>) -> RunningRecorder {
         let stop = CancellationToken::new();

@@ -1,8 +1,8 @@
-//! Numbers of targets that each reason refuses, in little room: it is remembered of every decision.
+//! Number of targets that each reason refuses, in little memory, since it is stored for every decision.
 
 use std::collections::BTreeMap;
 
-/// The counts by plugin and reason, in that order. They are few; a map takes ten times the room.
+/// The counts, sorted by plugin and reason. They are few, and a map would take ten times the memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reasons(Box<[Count]>);
 

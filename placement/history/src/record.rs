@@ -1,4 +1,4 @@
-//! A record of one change of a decision, computed from its state before and after: pure.
+//! A record of one change of a decision, as a pure function of the states before and after it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use super::reasons::Reasons;
 use super::said::DecisionText;
 use super::standing::{About, Agreement, DecisionState, SHOWN};
 
-/// The label with the decision's name, where that is a label's value.
+/// The label with the decision's name, where the name is a valid label value.
 pub const DECISION_LABEL: &str = "decision";
 /// The label with the system's name.
 pub const SYSTEM_LABEL: &str = "system";
 
-/// One change of a decision, with all that is known of it.
+/// One change of a decision, with all known facts.
 pub(crate) struct Change<'a> {
     /// The name of the decision.
     pub(crate) decision: &'a str,
@@ -29,15 +29,15 @@ pub(crate) struct Change<'a> {
     pub(crate) about: &'a About,
     /// Time of the observation.
     pub(crate) at: Timestamp,
-    /// Standing before.
+    /// State before.
     pub(crate) from: Option<&'a DecisionState>,
-    /// Standing after.
+    /// State after.
     pub(crate) to: Option<&'a DecisionState>,
-    /// Words of the decision of that change, where Berth made it.
+    /// Text of the decision that made the change, where Berth decided.
     pub(crate) said: Option<&'a DecisionText>,
-    /// Otherwise the change of an object at that time.
+    /// Cause of the change where Berth did not decide: a change of an object at that time.
     pub(crate) seen: Option<RecordCause>,
-    /// Whether it was not observed.
+    /// Whether the change was not observed.
     pub(crate) unseen: bool,
 }
 
@@ -143,7 +143,7 @@ fn actor(change: &Change<'_>) -> RecordActor {
     }
 }
 
-/// The counts after the change that `spec` records: the counts before the next one.
+/// The counts after the change in `spec`, which are the counts before the next change.
 pub(crate) fn counts_after(spec: &RecordSpec) -> Option<Reasons> {
     let counts = spec.reasons.iter();
     let counts = counts
@@ -152,8 +152,8 @@ pub(crate) fn counts_after(spec: &RecordSpec) -> Option<Reasons> {
     spec.counted.then(|| counts.collect())
 }
 
-/// The name of a record of `decision`: those of one decision sort by their numbers, which are microseconds
-/// since 1970.
+/// The name of a record of `decision`. Names of records of one decision sort by `number`, which is
+/// microseconds since 1970.
 pub(crate) fn name(decision: &str, number: i64) -> String {
     format!("{decision}.{number:014x}")
 }
@@ -164,7 +164,7 @@ pub(crate) fn number(name: &str) -> Option<i64> {
     i64::from_str_radix(number, 16).ok()
 }
 
-/// A DecisionRecord, or a ClusterDecisionRecord where it has no namespace.
+/// The object of a record: a DecisionRecord, or a ClusterDecisionRecord where there is no namespace.
 pub(crate) fn object(
     namespace: &str,
     name: &str,

@@ -26,19 +26,19 @@ pub(crate) struct Last {
     pub(crate) name: Arc<str>,
     /// Subject of the decision.
     pub(crate) about: About,
-    /// Standing since then, with the counts.
+    /// State since then, with the counts.
     pub(crate) to: Option<Arc<DecisionState>>,
 }
 
 /// The index.
 #[derive(Default)]
 pub(crate) struct RecordIndex {
-    /// The records of each decision, sorted by name, which is by age. They are few.
+    /// The records of each decision, sorted by name and so by age. They are few.
     records: BTreeMap<Name, Vec<(Arc<str>, IndexEntry)>>,
     last: BTreeMap<Name, Last>,
     /// The records of each namespace.
     shares: BTreeMap<Arc<str>, Share>,
-    /// The namespaces by their bytes.
+    /// The namespaces, sorted by the bytes of their records.
     sizes: BTreeSet<(usize, Arc<str>)>,
     bytes: usize,
 }
@@ -46,13 +46,13 @@ pub(crate) struct RecordIndex {
 /// The records of one namespace.
 #[derive(Default)]
 struct Share {
-    /// By age, then by decision and name.
+    /// The records, sorted by age, then by decision and name.
     ages: BTreeSet<(Timestamp, Arc<str>, Arc<str>)>,
     bytes: usize,
 }
 
 impl RecordIndex {
-    /// Records that `object` is there, which `book` may have seen happen.
+    /// Adds the record `object`. `book` may already have the state of its decision.
     pub(crate) fn add(&mut self, object: &Object, book: &Book) {
         #[derive(serde::Deserialize)]
         struct RecordPage {
@@ -75,7 +75,7 @@ impl RecordIndex {
         }
     }
 
-    /// Takes in the record `name` of the decision at `place`, which is of so many `bytes` and was made `at`.
+    /// Adds the record `name` of the decision at `place`, which has `bytes` and was made `at`.
     pub(crate) fn put(
         &mut self,
         place: Name,
@@ -110,7 +110,7 @@ impl RecordIndex {
         }
     }
 
-    /// Records that the record `name` of the decision at `place` is gone.
+    /// Removes the record `name` of the decision at `place` from the index.
     pub(crate) fn remove(&mut self, place: &Name, name: &str) {
         let Some(records) = self.records.get_mut(place) else {
             return;
@@ -144,7 +144,7 @@ impl RecordIndex {
         }
     }
 
-    /// Records that the record `object` is gone.
+    /// Removes the record `object` from the index.
     pub(crate) fn drop(&mut self, object: &Object) {
         if let Some(place) = place(object) {
             self.remove(&place, object.meta().name());
@@ -156,12 +156,12 @@ impl RecordIndex {
         self.last.get(place)
     }
 
-    /// The decisions there are records of, each with the newest.
+    /// The decisions with records, each with its newest record.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&Name, &Last)> {
         self.last.iter()
     }
 
-    /// The namespaces there are records in.
+    /// The namespaces with records.
     pub(crate) fn namespaces(&self) -> BTreeSet<Arc<str>> {
         self.records
             .keys()
@@ -170,7 +170,7 @@ impl RecordIndex {
             .collect()
     }
 
-    /// Removes all records in `namespace`.
+    /// Removes all records in `namespace` from the index, and returns them.
     pub(crate) fn take_namespace(&mut self, namespace: &str) -> Vec<(Name, Arc<str>)> {
         let of = |place: &&Name| *place.namespace == *namespace;
         let places: Vec<Name> = self.records.keys().filter(of).cloned().collect();
@@ -183,7 +183,7 @@ impl RecordIndex {
         all
     }
 
-    /// Removes records of the decision at `place` beyond its limit.
+    /// Removes records of the decision at `place` beyond its limit from the index, and returns them.
     pub(crate) fn take_surplus_of(&mut self, place: &Name, bounds: &Bounds) -> Vec<(Name, Arc<str>)> {
         let Some(records) = self.records.get(place) else {
             return Vec::new();
@@ -195,9 +195,9 @@ impl RecordIndex {
         all
     }
 
-    /// Removes records that are too old at `now`. Then, while there are too many in total, removes the
-    /// oldest record of the namespace with most: a namespace with flapping decisions does not push out
-    /// the history of others.
+    /// Removes records that are too old at `now` from the index, and returns them. Then, while there
+    /// are too many in total, removes the oldest record of the namespace with most, so that a namespace
+    /// with flapping decisions does not displace the history of others.
     pub(crate) fn take_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
         let mut all = Vec::new();
         if bounds.max_age != Duration::ZERO
@@ -221,7 +221,7 @@ impl RecordIndex {
         all
     }
 
-    /// Removes records beyond the limit, of every decision.
+    /// Removes records of every decision beyond the limits from the index, and returns them.
     pub(crate) fn take_all_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
         let over = |(_, records): &(&Name, &Vec<(Arc<str>, IndexEntry)>)| records.len() > bounds.per_decision;
         let places: Vec<Name> = self
@@ -245,7 +245,7 @@ impl RecordIndex {
     }
 }
 
-/// Position of the record `name`, or the one it would have.
+/// Position of the record `name`, or the position at which it would be inserted.
 fn find(records: &[(Arc<str>, IndexEntry)], name: &str) -> Result<usize, usize> {
     records.binary_search_by(|(known, _)| (**known).cmp(name))
 }
@@ -255,7 +255,7 @@ fn names(records: &[(Arc<str>, IndexEntry)]) -> impl Iterator<Item = &Arc<str>> 
     records.iter().map(|(name, _)| name)
 }
 
-/// Place of the decision that `object` is a record of, whose name is that of the decision, and a number.
+/// Place of the decision of the record `object`, whose name consists of the decision's name and a number.
 fn place(object: &Object) -> Option<Name> {
     let meta = object.meta();
     let (decision, _) = meta.name().rsplit_once('.')?;

@@ -1,9 +1,9 @@
-//! The recorder: follows the Decisions that are shown, and writes a record of each change, a moment later and
-//! many at once.
+//! The recorder, which watches the Decisions of the API and writes a record of each change, a moment later
+//! and many at once.
 //!
-//! Nothing waits for it, and nothing is decided for it: reasons and scores in a record are those of the
-//! written decision. Where servers share a store, the server that made a change records it, and the
-//! leader records all others.
+//! Nothing waits for the recorder, and nothing is decided for it: reasons and scores in a record are
+//! those of the written decision. Where servers share a store, the server that made a change records
+//! it, and the leader records all others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,17 +27,17 @@ use super::standing::{self, About, DecisionState, differ};
 
 /// Time for collecting changes before they are recorded.
 const DELAY: Duration = Duration::from_millis(250);
-/// Time for which the leader, where servers share a store, leaves a change to the server that made it.
+/// Time for which the leader of servers that share a store leaves a change to the server that made it.
 const GRACE: Duration = Duration::from_secs(2);
 /// Interval between checks for old records.
 const SWEEP: Duration = Duration::from_secs(15);
-/// Delay before a store that did not answer is asked again.
+/// Delay before the next attempt at a store that did not answer.
 const RETRY: Duration = Duration::from_secs(1);
 /// Time limit for the last changes to be shown when the server ends.
 const LAST: Duration = Duration::from_secs(2);
-/// Number of events that are taken at once.
+/// Most events that are processed at once.
 const BATCH: usize = 512;
-/// Number of records that are written in one commit.
+/// Most records that are written in one commit.
 const TOGETHER: usize = 128;
 
 pub(super) struct Recorder {
@@ -45,7 +45,7 @@ pub(super) struct Recorder {
     leading: watch::Receiver<bool>,
     book: Book,
     recorded: RecordIndex,
-    /// Time of the start: older decisions are no changes when they are first seen.
+    /// Time of the start: older decisions are not changes when they are first observed.
     started: Timestamp,
     /// The last number in a name.
     number: i64,
@@ -53,7 +53,7 @@ pub(super) struct Recorder {
     is_stale: bool,
 }
 
-/// Sources that the recorder follows.
+/// Watches of the recorder.
 struct RecorderSources {
     decisions: Box<dyn Watch>,
     /// Revision of each resource in the list that the watch began with.
@@ -75,7 +75,7 @@ impl Recorder {
         }
     }
 
-    /// Removes all records, where none are to be kept.
+    /// Deletes all records, where no history is kept.
     pub(super) async fn clear(mut self, stop: CancellationToken) {
         loop {
             tokio::select! {
@@ -125,7 +125,7 @@ impl Recorder {
         }
     }
 
-    /// Reads everything, and opens the watches that continue it.
+    /// Reads all Decisions and records, and opens the watches that continue the lists.
     async fn begin(&mut self) -> Result<RecorderSources, StoreError> {
         let store = &self.history.store;
         let records = store.watch(Scope::Many(vec![RECORDS, CLUSTER_RECORDS]), store.revision())?;
@@ -197,7 +197,7 @@ impl Recorder {
         }
     }
 
-    /// Indexes records of other servers, which are not to be recorded again.
+    /// Indexes records of other servers, whose changes must not be recorded again.
     async fn index_what_came(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
         while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.records.next(BATCH)).await {
             self.index(&events?);
@@ -223,7 +223,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Whether this server records the changes that no server knows as its own.
+    /// Whether this server records the changes that no server made.
     fn leads(&self) -> bool {
         !self.history.store.is_shared() || *self.leading.borrow()
     }
@@ -248,7 +248,7 @@ impl Recorder {
         }
     }
 
-    /// Records a shown Decision.
+    /// Notes the state of a Decision.
     fn meet(&mut self, object: &berth_apimachinery::Object, now: Timestamp) {
         let meta = object.meta();
         let (about, standing) = match standing::read(object) {
@@ -264,7 +264,7 @@ impl Recorder {
             .is_some_and(|made| self.was_there_before(made));
         let is_followed = self.book.standing(&place).is_some() || self.book.waits(&place);
         if is_followed || !was_there {
-            // The last record, if another server made it, is read with this one.
+            // The last record, if another server made it, is read together with this one.
             self.book.note(&place, Some((about, standing)), now);
             return;
         }
@@ -275,8 +275,8 @@ impl Recorder {
         }
     }
 
-    /// Whether `last` was recorded before this server recorded: then the changes after it were not
-    /// seen.
+    /// Whether `last` was recorded before this server began to record: then the changes after it were
+    /// not observed.
     fn is_of_another_time(&self, last: &Last) -> bool {
         record::number(&last.name).is_none_or(|number| number < self.started.as_microsecond())
     }
@@ -305,7 +305,7 @@ impl Recorder {
         self.missed(&place, about, from, Some(standing), now);
     }
 
-    /// Adds an unobserved step, if it is one.
+    /// Adds a step that was not observed, if the state differs.
     fn missed(
         &mut self,
         place: &Name,
@@ -327,7 +327,7 @@ impl Recorder {
         self.book.put(place, step);
     }
 
-    /// Adds records that were written, here or by another server.
+    /// Indexes written records, of this server or of another one.
     fn index(&mut self, events: &[Arc<Event>]) {
         for event in events {
             let change = &event.change;
@@ -339,7 +339,8 @@ impl Recorder {
         }
     }
 
-    /// Forgets earlier standings: a server that begins to lead does not know the changes it missed.
+    /// Forgets earlier states when this server becomes the leader, since it does not know the changes
+    /// that it missed.
     fn judge(&mut self) {
         if !self.history.store.is_shared() || !*self.leading.borrow_and_update() {
             return;
@@ -379,13 +380,13 @@ impl Recorder {
         self.write(writes).await;
     }
 
-    /// Whether another server may still record its change.
+    /// Whether another server may still record the change, which it made.
     fn leaves_to_others(&self, place: &Name, waiting: &PendingSteps, now: Timestamp) -> bool {
         let waited = Duration::try_from(now.duration_since(waiting.since)).unwrap_or_default();
         self.history.store.is_shared() && waited < GRACE && !self.history.seen.knows(place)
     }
 
-    /// The write of the record of `step`, if it is for this server to record and is not recorded.
+    /// The write of the record of `step`, if this server has to record the step and it is not recorded.
     fn record(&mut self, place: &Name, step: &Step, now: Timestamp) -> Option<Write> {
         let [joined, left] = record::moved(step.from.as_deref(), step.to.as_deref());
         let said = self.history.seen.take(place, &joined, &left, step.to.is_none());
@@ -420,7 +421,7 @@ impl Recorder {
             seen,
             unseen: step.unseen && said.is_none(),
         });
-        // Later than the last one, also if another server's clock was ahead.
+        // The number is higher than the last one, even if another server's clock was ahead.
         let last = self
             .recorded
             .last(place)
@@ -457,7 +458,7 @@ impl Recorder {
         }
     }
 
-    /// Change of an object when `step` was seen, which no decision made here.
+    /// The change of an object that caused `step`, which no decision of this server made.
     fn what_happened(&self, step: &Step) -> Option<RecordCause> {
         let dialect = self
             .history
@@ -492,7 +493,7 @@ impl Recorder {
         }
     }
 
-    /// Writes the records one by one, where one of several exists, or is gone, already.
+    /// Writes the records one by one, for the case that one of several exists or is deleted already.
     async fn write_one_by_one(&self, writes: &[Write]) -> Result<(), StoreError> {
         for write in writes {
             match self.history.store.apply(vec![write.clone()]).await {
@@ -504,7 +505,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Removes records beyond the limits, and looks for decisions that ended while no server recorded.
+    /// Deletes records beyond the limits, and records the end of decisions that ended while no server
+    /// recorded.
     async fn sweep(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
         self.history.causes.sweep();
         self.history.seen.sweep();
@@ -519,8 +521,8 @@ impl Recorder {
         }
         let now = self.history.clock().now();
         if self.history.projection.caught_up().await.is_ok() {
-            // Another server may have recorded changes that are unknown here: their decision is not
-            // gone.
+            // Another server may have recorded changes that are unknown here, whose decisions still
+            // exist.
             self.hear_what_came(followed).await?;
             self.look_for_the_gone(now);
         }
@@ -547,7 +549,8 @@ impl Recorder {
         }
     }
 
-    /// Records are deleted with their namespace: the next one of that name may belong to other users.
+    /// The records of deleted namespaces. They are deleted with their namespace, since the next
+    /// namespace of that name may belong to other users.
     fn of_gone_namespaces(&mut self) -> Vec<(Name, Arc<str>)> {
         let Some(namespaces) = self.history.namespaces else {
             return Vec::new();
@@ -576,7 +579,7 @@ fn deletions(records: Vec<(Name, Arc<str>)>) -> impl Iterator<Item = Write> {
     })
 }
 
-/// Whether another server wrote or removed it before.
+/// Whether another server has written or deleted the record before.
 fn is_late(error: &StoreError) -> bool {
     matches!(
         error,

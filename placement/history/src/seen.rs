@@ -1,5 +1,5 @@
-//! Reasons of decisions at the time of writing: the binder reports them, and they are kept until the
-//! change is recorded. Nothing is decided for a record.
+//! Observer of bindings, which keeps the reasons of written decisions until their changes are recorded.
+//! Nothing is decided for a record.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::standing::SHOWN;
 const EACH: usize = 8;
 /// Most objects with decisions that wait.
 const MOST: usize = 50_000;
-/// Longest wait of one.
+/// Longest wait of a decision.
 const LIFE: Duration = Duration::from_secs(30);
 
 /// Observes bindings.
@@ -39,8 +39,8 @@ impl BindListener {
         }
     }
 
-    /// Takes the words of the decision that explains a change at `place`: `joined` came and `left`
-    /// went, and it `is_gone` or not. Older words about it are forgotten.
+    /// Takes the text of the decision that explains a change at `place`, in which the clusters `joined`
+    /// and `left`, and the demand `is_gone` or not. Older texts about the demand are forgotten.
     pub(crate) fn take(
         &self,
         place: &Name,
@@ -60,7 +60,7 @@ impl BindListener {
         said
     }
 
-    /// Whether a decision about the one at `place` waits to be recorded.
+    /// Whether a decision at `place` waits to be recorded.
     pub(crate) fn knows(&self, place: &Name) -> bool {
         self.said.lock().contains_key(place)
     }
@@ -153,7 +153,7 @@ fn said(
     said
 }
 
-/// Words of `decision` about the cluster `name`.
+/// The change of the cluster `name`, with the reasons of `decision`.
 fn cluster(snapshot: &Snapshot, decision: &Decision, name: &str, part: Move) -> MovedCluster {
     let inventory = &*snapshot.inventory;
     let mut told = MovedCluster::named(name, part);

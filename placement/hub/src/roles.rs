@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
 
-/// One rule for each API group of `resources`, with the `subresources` that these have.
+/// One rule for each API group of `resources`, including their `subresources`.
 #[must_use]
 pub fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str]) -> Vec<Value> {
     let groups: BTreeSet<&str> = resources.iter().map(|resource| resource.group).collect();
@@ -45,7 +45,7 @@ pub fn role(name: &str, rules: &[Value]) -> Value {
     })
 }
 
-/// The ClusterRoleBinding `name`: `subject` has the cluster role `role`.
+/// The ClusterRoleBinding `name`, which binds the cluster role `role` to `subject`.
 #[must_use]
 pub fn bound(name: &str, role: &str, subject: &Value) -> Value {
     json!({

@@ -1,4 +1,4 @@
-//! Requests to the hub, each with an end: a hub that hangs must not hang Berth.
+//! Requests to the hub, each with a time limit: a hub that hangs must not block Berth.
 
 use std::time::Duration;
 
@@ -77,12 +77,12 @@ impl Wire {
         self.answered(ask.request()?).await
     }
 
-    /// Applies a configuration: its body is one, and its path names the field manager.
+    /// Sends a server-side apply. The body is the configuration, and the path has the field manager.
     ///
     /// # Errors
     /// As [`Wire::send`].
     pub async fn apply(&self, ask: Ask<'_>) -> Result<Value, Status> {
-        // No media type with `+json` exists for it; JSON is YAML.
+        // There is no media type with `+json` for an apply; JSON is YAML.
         self.answered(ask.request_with("application/apply-patch+yaml")?)
             .await
     }
@@ -128,7 +128,8 @@ pub fn root(api_version: &str) -> String {
     }
 }
 
-/// The path of the collection of `resource` in `namespace` (empty: of the cluster).
+/// The path of the collection of `resource` in `namespace`, which is empty for a cluster-scoped
+/// resource.
 pub fn collection(api_version: &str, resource: GroupResource, namespace: &str) -> String {
     let root = root(api_version);
     if namespace.is_empty() {

@@ -11,17 +11,17 @@ use serde_json::Value;
 
 use super::names;
 
-/// Decisions that `spec.decisions` asks for.
+/// Decisions that `spec.decisions` requests.
 #[derive(Default)]
 pub(super) struct DecisionQuery {
-    /// Namespace and name, and the first entry for it.
+    /// The first entry for each named decision, by namespace and name.
     named: BTreeMap<(String, String), usize>,
-    /// Entries that have no decision yet, with the name they give.
+    /// Entries without a decision so far, with the named decision.
     missing: BTreeMap<usize, String>,
     selected: Vec<SelectedDecisions>,
 }
 
-/// The decisions of one namespace, or of all where that is empty, with such labels.
+/// The decisions with matching labels, of one namespace, or of all where that is empty.
 struct SelectedDecisions {
     namespace: String,
     selector: Selector,
@@ -48,14 +48,14 @@ impl DecisionQuery {
                 Err(problems) => errors.extend(problems),
             }
         }
-        // The same name twice is one question, answered or not with the first.
+        // Repeated entries of one name are one question, which the first entry stands for.
         let first: BTreeSet<usize> = asked.named.values().copied().collect();
         asked.missing.retain(|index, _| first.contains(index));
         if errors.is_empty() { Ok(asked) } else { Err(errors) }
     }
 
-    /// The requested demands, from both sides of a change. A label counts on either side, so demands
-    /// that gain or lose it by the change are reported as well.
+    /// The requested demands, from both sides of a change. Labels match on either side, so that demands
+    /// which gain or lose a label by the change are reported as well.
     pub(super) fn find(&mut self, before: &Snapshot, after: &Snapshot) -> BTreeSet<Key> {
         let mut wanted = BTreeSet::new();
         if self.named.is_empty() && self.selected.is_empty() {
@@ -86,8 +86,7 @@ impl DecisionQuery {
             })
     }
 
-    /// Errors about missing named objects. A selector that selects nothing is not an error, as
-    /// everywhere.
+    /// Errors about missing named objects. A selector that selects nothing is not an error.
     pub(super) fn missing(self) -> Vec<FieldError> {
         let missing = self.missing.into_iter();
         missing

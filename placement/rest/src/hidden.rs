@@ -1,6 +1,6 @@
-//! Planned writes as a caller may see them. A report has the writes of a binding, which are whole
-//! objects. Where the caller may not `get` an object, only kind, namespace, name and the changed paths
-//! are shown.
+//! The visible parts of planned writes for a caller. A report has the writes of a binding, which are
+//! whole objects. Where the caller may not `get` an object, only kind, namespace, name and the changed
+//! paths are shown.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub(super) async fn hide(
     Ok(())
 }
 
-/// `write` without the object, which was `before`.
+/// `write` without the object, whose present state is `before`.
 fn hidden(write: &Value, before: &Value) -> Value {
     let object = &write["object"];
     let mut metadata = json!({"name": object["metadata"]["name"]});
@@ -76,13 +76,13 @@ fn hidden(write: &Value, before: &Value) -> Value {
 }
 
 /// Adds the paths (as JSON pointers) at which `new` differs from `old`, down to whole lists and plain values.
-/// Keys of maps with names of their own (labels, annotations) are paths, too.
+/// Keys of maps such as labels and annotations are paths, too.
 fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>) {
     if paths.len() >= PATHS || old == new || path == "/metadata/resourceVersion" {
         return;
     }
     let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else {
-        // For a new object, the fields of its first level are enough.
+        // For a new object, the top-level fields are enough.
         paths.push(path.clone());
         return;
     };
@@ -97,10 +97,10 @@ fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>)
     }
 }
 
-/// Rights of one user to read, asked once.
+/// Rights of one user to read, each checked once.
 struct Reader<'a> {
     call: &'a Call,
-    /// Whether the user may read all objects there, by resource and namespace.
+    /// Whether the user may read all objects, by resource and namespace.
     whole: BTreeMap<Key, bool>,
     asked: usize,
 }
@@ -132,7 +132,8 @@ impl Reader<'_> {
     }
 }
 
-/// The right to read the object at `key`; with an empty name, all of them there.
+/// The right to read the object at `key`; with an empty name, all objects of the resource in the
+/// namespace.
 pub(super) fn get(key: &Key, version: &str) -> Attributes {
     Attributes {
         verb: "get".to_owned(),

@@ -52,7 +52,7 @@ impl Reviews {
         Ok(Reply::Value(body))
     }
 
-    /// A plan shows every decision and every target: the caller must be able to read all of that.
+    /// Checks that the caller may read all decisions and targets, since a plan shows them.
     async fn may_tell(&self, call: &Call) -> Result<(), Status> {
         for resource in ["targets", "decisions", "clusterdecisions"] {
             let right = Attributes {
@@ -68,7 +68,7 @@ impl Reviews {
         Ok(())
     }
 
-    /// A plan depends on the objects it changes: the caller must be able to read those, too.
+    /// Checks that the caller may read the changed objects, on which a plan depends.
     async fn may_read(
         &self,
         call: &Call,
@@ -79,7 +79,7 @@ impl Reviews {
         let mut readable = BTreeSet::new();
         let mut asked = 0;
         for step in steps {
-            // Errors of a change are reported together with all others.
+            // Errors of a change are reported later, together with all others.
             let keys = plan::changed(worlds, &self.catalog, step, now).unwrap_or_default();
             for key in keys {
                 let everywhere = Key::new(key.resource, "", "");
@@ -88,8 +88,9 @@ impl Reviews {
                     continue;
                 }
                 let version = self.catalog.version_of(key.resource).unwrap_or(config::VERSION);
-                // A user with the right to read all of them, everywhere or there, needs no check of
-                // each. One drain may change thousands: then only the first two checks are needed.
+                // A user who may read all objects of the resource, everywhere or in the namespace,
+                // needs no check for each object. A drain may change thousands of objects, for which
+                // only these two checks are made.
                 let mut wanted = vec![everywhere];
                 if !key.namespace.is_empty() {
                     wanted.push(there);

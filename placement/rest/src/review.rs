@@ -1,5 +1,5 @@
-//! A SchedulingReview as a pure function: a world, objects and a question in, a report out. `simulate` asks
-//! the same.
+//! A SchedulingReview as a pure function, from a world, objects and a question to a report. `simulate`
+//! decides in the same way.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct Question {
     /// The world before anything is added.
     pub world: World,
-    /// The configuration to decide with, if another than the world's.
+    /// The configuration of the decision, if it is not the world's.
     pub config: Option<Value>,
     /// The objects to add or to replace.
     pub objects: Vec<Value>,
@@ -77,7 +77,7 @@ fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp
     for (index, value) in objects.into_iter().enumerate() {
         let path = format!("spec.objects[{index}]");
         if budget::wanted().is_err() {
-            // The answer is not awaited.
+            // The caller no longer waits for the answer.
             break;
         }
         let kind = value["kind"].clone();

@@ -1,9 +1,9 @@
-//! The updater: renders Targets and Decisions again when the engine marks them as stale, or when their
-//! time has come.
+//! The updater: renders Targets and Decisions again when the engine marks them as stale, or when they
+//! are due by time.
 //!
-//! Deciding all demands of a large fleet takes seconds. No reader waits for the agreement of observed
-//! decisions: if a change makes many due, a few are compared at once, and the rest bit by bit, in half
-//! of the time.
+//! Decisions on all demands of a large fleet take seconds. No reader waits for the agreement of
+//! observed decisions: if a change makes many comparisons due, a few are made at once, and the rest bit
+//! by bit, in at most half of the time.
 
 mod alarms;
 mod following;
@@ -27,10 +27,11 @@ use self::make::{Maker, MissingObject, ObjectDraft, VirtualObjects};
 use super::observed::Budget;
 use super::projection::Projection;
 
-/// Time for collecting changes that no reader waits for. An object and its place, which follows at
-/// once, are then shown in one step, and a demand that is bound within the time is not decided before.
+/// Time for which changes are collected that no reader waits for. An object and its place, which is
+/// written right after it, are then shown in one step, and a demand that is bound within this time is
+/// not decided by the updater before.
 const TOGETHER: Duration = Duration::from_millis(20);
-/// Shortest delay before the next update of an object whose time has come already.
+/// Shortest delay before the next update of an object that is already due by time.
 pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
 /// Subject of one virtual object.
@@ -45,10 +46,9 @@ pub enum Subject {
 /// A subject of a dialect.
 pub type Item = (&'static str, Subject);
 
-/// Starts the updater of `projection`. It runs until the handle is aborted.
+/// Starts the updater of `projection`, which runs until the handle is aborted.
 ///
-/// Another scheduler has `grace` to do the same as Berth before an observed decision reports a
-/// difference.
+/// Another scheduler has `grace` to decide like Berth before an observed decision reports a difference.
 pub(super) fn spawn(projection: Arc<Projection>, grace: Duration) -> JoinHandle<()> {
     let subscription = projection.engine.subscribe();
     let updater = Updater {
@@ -73,20 +73,20 @@ struct Updater {
     alarms: Alarms,
     /// The state of each dialect at the last check.
     modes: HashMap<&'static str, Mode>,
-    /// The observed demands that are to be compared when there is time, by dialect.
+    /// The observed demands whose comparison is postponed, by dialect.
     waiting: BTreeMap<&'static str, BTreeSet<Key>>,
-    /// Until when the next of them wait, so that others have half of the time.
+    /// Time until which the next comparisons wait, so that other work has half of the time.
     rest: Instant,
 }
 
-/// All state that may change every observed decision of a dialect without a folded change.
+/// State of a dialect that may change every observed decision without a folded change.
 #[derive(Clone, Copy, PartialEq)]
 struct Mode {
-    /// Whether any of it is decided here.
+    /// Whether demands of the dialect are decided here.
     decides: bool,
-    /// Whether all its objects are known.
+    /// Whether all objects of the dialect are known.
     is_complete: bool,
-    /// The version of its configuration.
+    /// The revision of the dialect's configuration.
     configuration: Revision,
 }
 
@@ -130,8 +130,8 @@ impl Updater {
         self.projection.shown.send_replace(Some(batch.through));
     }
 
-    /// Renews objects that time has changed. The right to decide may have changed without a stored
-    /// change.
+    /// Renders the objects again that are due by time, and those of dialects whose mode has changed
+    /// without a stored change.
     async fn ring(&mut self) {
         let mut due = self.alarms.take(self.projection.engine.clock().now());
         for dialect in self.turned() {
@@ -149,7 +149,7 @@ impl Updater {
         }
     }
 
-    /// The dialects whose mode is another one than at the last call.
+    /// The dialects whose mode has changed since the last call.
     fn turned(&mut self) -> Vec<&'static str> {
         let engine = &self.projection.engine;
         let stored = engine.source().cached(config::RESOURCE);
@@ -173,7 +173,7 @@ impl Updater {
         turned
     }
 
-    /// Compares some of the demands that wait for it.
+    /// Makes some of the postponed comparisons.
     async fn compare(&mut self) {
         let begun = Instant::now();
         let Some(mut entry) = self.waiting.first_entry() else {
@@ -197,7 +197,7 @@ impl Updater {
         self.rest = Instant::now() + begun.elapsed();
     }
 
-    /// The subjects that are marked: where all are, those that are there and those that were.
+    /// The marked subjects; where all are marked, both the present and the former ones.
     fn subjects(&self, dialect: &'static str, dirty: Dirty, snapshot: &Snapshot) -> BTreeSet<Subject> {
         let inventory = &snapshot.inventory;
         let mut subjects = BTreeSet::new();
@@ -222,7 +222,7 @@ impl Updater {
         subjects
     }
 
-    /// Renders the objects about `subjects` again, away from the async threads, and stores those that
+    /// Renders the objects about `subjects` again, not on the async threads, and stores those that
     /// differ.
     async fn renew(&mut self, dialect: &'static str, snapshot: Snapshot, subjects: BTreeSet<Subject>) {
         if subjects.is_empty() {

@@ -1,4 +1,4 @@
-//! From inputs to worlds. A single bad object never ends the run: it is set aside and reported.
+//! Loads inputs into worlds. A single bad object never ends the run: it is set aside and reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub(super) fn load(
     simulation
 }
 
-/// Given names of an object.
+/// Names of an object in the input.
 struct ObjectNames {
     namespace: String,
     name: String,
@@ -68,13 +68,13 @@ struct Loader<'a> {
     catalog: &'a Catalog,
     now: Timestamp,
     simulation: Simulation,
-    /// First place of each object.
+    /// Place of the first occurrence of each object.
     seen: BTreeMap<Key, String>,
     /// The objects to place that no server has stored yet.
     new: BTreeSet<Key>,
-    /// Errors that keep new objects from being completed.
+    /// Errors in the completion of new objects.
     incomplete: BTreeMap<Key, Vec<FieldError>>,
-    /// Kinds that were read by a group of other releases.
+    /// Kinds that were read with a group of other releases.
     other_groups: BTreeSet<(String, String)>,
 }
 
@@ -105,7 +105,7 @@ impl Loader<'_> {
         };
         let judged = self.catalog.judge(value, "", self.now);
         if self.passed_by(&api_version, &kind) {
-            // Its content is not judged here.
+            // The content of such an object is not validated here.
             self.simulation.findings.unread(kind);
             if let Ok(WriteVerdict {
                 key, object, errors, ..
@@ -119,7 +119,7 @@ impl Loader<'_> {
                     .iter_mut()
                     .filter(|world| world.reads(key.resource))
                 {
-                    // Decisions do not read it, so no dialect has to parse it.
+                    // Decisions do not read the object, so that no dialect has to parse it.
                     drop(world.put(&key, Arc::clone(&object)));
                 }
                 self.simulation.objects.push((key, object));
@@ -152,7 +152,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Records that an object is not placed, if it is one to place.
+    /// Records that an object is not placed, if its kind is one that is placed.
     fn note_aside(&mut self, at: String, given: &ObjectNames, kind: &str, errors: Vec<FieldError>) {
         let Some((known, _)) = self.catalog.find(&given.api_version, kind) else {
             return;
@@ -185,7 +185,7 @@ impl Loader<'_> {
         })
     }
 
-    /// Adds objects that every server of a system has, and that people leave out of files.
+    /// Adds objects that every server of a system has, and that files usually lack.
     fn add_built_in(&mut self) {
         for dialect in self.dialects {
             let world = self.simulation.world(dialect.name());
@@ -220,7 +220,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Fills into objects that were never stored the fields that a server sets on create.
+    /// Sets the fields that a server sets on create, in objects that were never stored.
     fn complete_new(&mut self) {
         let mut objects = std::mem::take(&mut self.simulation.objects);
         for (key, object) in &mut objects {
@@ -252,12 +252,12 @@ impl Loader<'_> {
             return None;
         }
         let completed = Arc::new(Object::new(&value, object.revision()).ok()?);
-        // It was readable before, and has further fields of the same kind.
+        // The object was readable before, and stays so with the further fields.
         drop(world.put(key, Arc::clone(&completed)));
         Some(completed)
     }
 
-    /// Sets objects aside that a server would refuse to create because of the other objects.
+    /// Sets objects aside whose create a server would refuse because of other objects.
     fn judge_new(&mut self) {
         let mut refused = BTreeMap::new();
         for (key, object) in &self.simulation.objects {
@@ -298,7 +298,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Takes the steps that the systems' own controllers take before anything is decided.
+    /// Carries out the steps of the systems' own controllers that come before any decision.
     fn carry_out(&mut self) {
         let mut made = BTreeSet::new();
         for world in &mut self.simulation.worlds {
@@ -315,7 +315,7 @@ impl Loader<'_> {
             if world.snapshot().inventory.demands().is_empty() {
                 continue;
             }
-            // Objects that lead to demands count where there are demands.
+            // Objects from which controllers create demands count as read, where there are demands.
             let followed = world
                 .followed()
                 .iter()
@@ -347,7 +347,7 @@ impl Loader<'_> {
         let resource = kind.stored_in();
         let own = |dialect: &Arc<dyn Dialect>| {
             let mut kinds = dialect.stored_kinds().into_iter();
-            // A kind that a system serves and its scheduler does not read (a ClusterProfile) is
+            // A kind that a system serves, but its scheduler does not read (a ClusterProfile), is
             // expected.
             kinds.any(|kind| kind.info().resource() == resource)
         };
@@ -355,8 +355,8 @@ impl Loader<'_> {
         !worlds.any(|world| world.decides_by(resource)) && !self.dialects.iter().any(own)
     }
 
-    /// Counts an object of a kind that is not in the catalog: systems have more kinds than those that
-    /// scheduling reads.
+    /// Counts an object of a kind that is not in the catalog: systems have more kinds than scheduling
+    /// reads.
     fn pass_over(&mut self, api_version: &str, kind: &str) {
         let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let full = format!("{kind}.{group}");
@@ -395,7 +395,7 @@ impl Loader<'_> {
         }
         if self.placed(key.resource).is_some() {
             if !errors.is_empty() {
-                // No server of Berth would store it, so it is not placed.
+                // No server of Berth would store the object, so that it is not placed.
                 self.set_aside(&at, &kind, errors.clone());
                 return self.note_aside(at, given, &kind, errors);
             }
@@ -408,7 +408,8 @@ impl Loader<'_> {
             if !world.reads(key.resource) {
                 continue;
             }
-            // It stays in the world unchanged, so that decisions that depend on it report it.
+            // The object stays in the world unchanged, so that decisions that depend on it report the
+            // problem.
             if let Err(Unreadable(problem)) = world.put(&key, Arc::clone(&object)) {
                 if told {
                     continue;
@@ -426,7 +427,7 @@ impl Loader<'_> {
         match config::from_file(self.dialects, &value) {
             Err(errors) => {
                 let name = value["metadata"]["name"].as_str().unwrap_or_default();
-                // As on a server: it is stored, and not in force.
+                // As on a server, the configuration is stored, but not in force.
                 self.seen.entry(config::key(name)).or_insert_with(|| at.clone());
                 self.report(&at, errors);
             }
@@ -458,7 +459,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Takes a configuration that counts where none is stored.
+    /// Applies a configuration where none is stored.
     fn fall_back(&mut self, configured: &DefaultConfiguration) {
         let dialect = &*configured.dialect;
         match self.seen.get(&config::key(dialect.name())) {
@@ -505,7 +506,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Returns the reason why an object is in no world.
+    /// Reports why an object is in no world.
     fn set_aside(&mut self, at: &str, kind: &str, errors: Vec<FieldError>) {
         let kind = if kind.is_empty() { "an object" } else { kind };
         self.report(&format!("{kind} is set aside: {at}"), errors);

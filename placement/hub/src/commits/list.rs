@@ -1,5 +1,5 @@
-//! A list of writes, one after the other: those to the hub, and those to Berth's own store. Where a
-//! system's own kinds are Berth's and Kubernetes' are the hub's, one list may have both.
+//! Execution of a list of writes, one after the other, to the hub and to Berth's own store. One list
+//! may have both, where Berth stores a system's own kinds and the hub stores Kubernetes' kinds.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{Conflict, HubCommitter};
 
 /// Outcome of one write.
 enum WriteOutcome<'a> {
-    /// The hub's object after it.
+    /// The hub's object after the write.
     There(&'a Write, Value),
     /// The object stored here.
     Here(Arc<Object>),
@@ -43,8 +43,8 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Whether `write`, in a dry run, is to an object that an earlier write would have made: that
-    /// object does not exist, so the write cannot be tried.
+    /// Whether `write`, in a dry run, is to an object that an earlier write would have created. That
+    /// object does not exist, so that the write cannot be tried.
     fn is_moot(&self, write: &Write) -> bool {
         self.commit.dry_run && self.created.contains(&write.key)
     }
@@ -71,7 +71,8 @@ impl HubCommitter {
         let mut progress = Progress::of(commit);
         progress.guards = self.own_guards(commit);
         let made = self.make_all(&mut progress).await;
-        // Wait for completed writes even where the rest is refused: the next decision must count them.
+        // Wait for the copies of completed writes even where the rest is refused: the next decision has
+        // to count them.
         let mut objects = Vec::new();
         for done in progress.done {
             objects.push(match done {
@@ -82,7 +83,8 @@ impl HubCommitter {
         made.map(|()| objects)
     }
 
-    /// The guards for Berth's own store: all but those of copies, which the writes to the hub change.
+    /// The guards for Berth's own store: all except the guards of copies, which the writes to the hub
+    /// change.
     fn own_guards(&self, commit: &Commit) -> Vec<Guard> {
         let holds = |guard: &&Guard| match guard {
             Guard::Unchanged { key, .. } => !self.resources.contains(&key.resource),
@@ -109,7 +111,7 @@ impl HubCommitter {
         Ok(())
     }
 
-    /// Makes one write to the hub.
+    /// Makes a single write to the hub.
     async fn make_there<'a>(&self, progress: &mut Progress<'a>, write: &'a Write) -> Result<(), CommitError> {
         let commit = progress.commit;
         if progress.is_moot(write) {
@@ -146,13 +148,14 @@ impl HubCommitter {
         if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
             progress.written.insert(&write.key, version.to_owned());
         }
-        // It is on the hub, so wait for it, even if it is unknown whether it may stay.
+        // The object is on the hub: wait for its copy, even if it is unknown whether the object may
+        // stay.
         progress.done.push(WriteOutcome::There(write, answer));
         stays.map_err(CommitError::from)
     }
 
-    /// The object that `write` changes, after an earlier write of the list, or from the copy; null for
-    /// a new one.
+    /// The object that `write` changes: the result of an earlier write of the list, or the copy; null
+    /// for a new object.
     fn before(&self, progress: &Progress<'_>, write: &Write) -> Value {
         let earlier = progress.done.iter().rev().find_map(|made| match made {
             WriteOutcome::There(earlier, answer) if earlier.key == write.key => Some(answer.clone()),
@@ -165,8 +168,8 @@ impl HubCommitter {
         }
     }
 
-    /// Makes adjacent writes to the own store together. The first of them pass the guards: later ones
-    /// would fail, since the writes change the guarded objects.
+    /// Makes adjacent writes to Berth's own store together. Only the first such group checks the
+    /// guards: later ones would fail, since the writes change the guarded objects.
     async fn make_here<'a>(&self, progress: &mut Progress<'a>, run: &'a [Write]) -> Result<(), CommitError> {
         let commit = progress.commit;
         let asked = run.iter().filter(|write| !progress.is_moot(write));

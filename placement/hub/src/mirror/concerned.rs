@@ -11,10 +11,10 @@ use serde_json::Value;
 
 /// The namespaces of the hub.
 pub(super) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
-/// Number of changes of namespaces that are considered together.
+/// Most changes of namespaces that are processed together.
 const TOGETHER: usize = 256;
 
-/// The namespaces that concern a system, kept current by their copies.
+/// The namespaces that concern a system, updated from their copies.
 pub(super) struct NamespaceScope {
     concerns: Concerns,
     namespaces: HashSet<Arc<str>>,
@@ -24,7 +24,7 @@ pub(super) struct NamespaceScope {
 }
 
 impl NamespaceScope {
-    /// The namespaces that are known now.
+    /// The present state of the namespaces.
     ///
     /// # Errors
     /// As [`berth_storage::Source::list`] and [`berth_storage::Source::watch`].
@@ -50,7 +50,8 @@ impl NamespaceScope {
         self.namespaces.contains(namespace) || is_worth(&self.concerns, object)
     }
 
-    /// Waits until namespaces change. Those that concern the system now and did not before. Cancel safe.
+    /// Waits until namespaces change. Returns the namespaces that concern the system now and did not before.
+    /// Cancel safe.
     ///
     /// # Errors
     /// `Expired` when changes were missed.
@@ -72,8 +73,8 @@ impl NamespaceScope {
         Ok(come)
     }
 
-    /// The copies of `resource` in `store` that no longer concern the system: namespace and name. A namespace
-    /// none of whose objects does any more is forgotten.
+    /// The copies of `resource` in `store` that no longer concern the system, by namespace and name. A
+    /// namespace in which no object concerns the system any more is forgotten.
     pub(super) fn past(
         &mut self,
         store: &Arc<dyn Store>,

@@ -38,7 +38,7 @@ impl Copies {
         hub_version.is_of(copy).then_some(hub_version.version)
     }
 
-    /// Waits, at most `limit`, until the hub's object at `key` passes `test` and its copy is the same.
+    /// Waits, at most `limit`, until the hub's object at `key` passes `test` and its copy is equal.
     /// Returns whether that happened.
     pub async fn until(
         &self,
@@ -53,7 +53,7 @@ impl Copies {
         tokio::time::timeout(limit, shown).await.is_ok()
     }
 
-    /// Waits until the copy at `key` is the hub's object.
+    /// Waits until the copy at `key` equals the hub's object.
     async fn shown(&self, key: &Key) {
         // The watch begins before the first read, so that no change in between is missed.
         let Ok(mut changes) = self.store.watch(Scope::One(key.resource), self.store.revision()) else {
