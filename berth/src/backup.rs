@@ -80,7 +80,7 @@ pub struct RestoreArgs {
 pub fn take(args: &BackupArgs) -> Result<()> {
     if args.to == Path::new("-") {
         let contents = objects(args, &mut io::stdout().lock())?;
-        berth_commands::say_error!("{}", told("backed up", contents, "standard output"));
+        berth_commands::say_error!("{}", summary("backed up", contents, "standard output"));
         return Ok(());
     }
     let folder = &args.to;
@@ -104,11 +104,14 @@ pub fn take(args: &BackupArgs) -> Result<()> {
         drop(fs::remove_dir_all(&partial));
     })?;
     fs::rename(&partial, folder).with_context(|| folder.display().to_string())?;
-    berth_commands::say!("{}", told("backed up", contents, &folder.display().to_string()));
+    berth_commands::say!(
+        "{}",
+        summary("backed up", contents, &folder.display().to_string())
+    );
     Ok(())
 }
 
-fn told(what: &str, contents: Contents, place: &str) -> String {
+fn summary(what: &str, contents: Contents, place: &str) -> String {
     let Contents { revision, objects } = contents;
     format!("{what} {objects} objects at revision {revision} to {place}")
 }
@@ -220,7 +223,7 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
         }
         (contents, _) => contents?,
     };
-    berth_commands::say!("{}", told("restored", contents, &file.display().to_string()));
+    berth_commands::say!("{}", summary("restored", contents, &file.display().to_string()));
     if let Some(kept) = kept {
         berth_commands::say!("what was there is {}", kept.display());
     }

@@ -254,17 +254,17 @@ impl CheckSubject<'_> {
 fn versions(stated: &str) -> Finding {
     let own = env!("CARGO_PKG_VERSION");
     match stated.split_once("+berth.") {
-        Some((_, theirs)) if theirs == own => {
+        Some((_, server)) if server == own => {
             Finding::ok("versions", "server", format!("berth {own}, as this program"))
         }
-        Some((_, theirs)) => Finding::ok(
+        Some((_, server)) => Finding::ok(
             "versions",
             "server",
-            format!("berth {theirs}, this program is {own}"),
+            format!("berth {server}, this program is {own}"),
         )
         .but(
             Verdict::Note,
-            format!("take berth {theirs} here, or {own} there (docs/install.md, \"Upgrade\")"),
+            format!("take berth {server} here, or {own} there (docs/install.md, \"Upgrade\")"),
         ),
         None => Finding::ok("versions", "hub", format!("Kubernetes {stated}")),
     }

@@ -56,8 +56,8 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     // The story loads the clusters of the examples, whose agents do not run here.
     let beating = Client::from_kubeconfig(&kubeconfig).await?;
     let heartbeats = tokio::spawn(heartbeats::keep(beating, heartbeats::all(SystemClock.now())?));
-    let told = tell(&mut client, &kubeconfig).await;
-    if told.is_ok() && !args.exit {
+    let outcome = tell(&mut client, &kubeconfig).await;
+    if outcome.is_ok() && !args.exit {
         let console = console_of(&kubeconfig).await?;
         // Before the address is printed: a reader of it may send a signal at once.
         let signals = Signals::listen();
@@ -75,7 +75,7 @@ pub async fn run(args: DemoArgs) -> Result<()> {
         heartbeats.abort();
         running.stop().await?;
     }
-    told
+    outcome
 }
 
 async fn tell(client: &mut Client, kubeconfig: &Path) -> Result<()> {

@@ -60,7 +60,7 @@ struct NamedSecret {
 /// When the file cannot be read or has an unsupported setting: the message names its place, and the
 /// supported settings.
 pub fn load(file: Option<&Path>) -> Result<Arc<Encryption>> {
-    said(file).map(Arc::new)
+    read_file(file).map(Arc::new)
 }
 
 /// Reads `file` for a store of copies. Resources of `copies` that the file does not encrypt are encrypted
@@ -69,11 +69,11 @@ pub fn load(file: Option<&Path>) -> Result<Arc<Encryption>> {
 /// # Errors
 /// As [`load`].
 pub fn load_for_copies(file: Option<&Path>, copies: &[GroupResource]) -> Result<Arc<Encryption>> {
-    let encryption = said(file)?.with_ephemeral(copies);
+    let encryption = read_file(file)?.with_ephemeral(copies);
     encryption.map(Arc::new).map_err(|problem| anyhow!(problem))
 }
 
-fn said(file: Option<&Path>) -> Result<Encryption> {
+fn read_file(file: Option<&Path>) -> Result<Encryption> {
     let Some(file) = file else {
         return Ok(Encryption::default());
     };

@@ -58,8 +58,8 @@ pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About
             let catalog = catalog(&dialects);
             match cluster::asked(words, &dialects, &catalog) {
                 // Requests on a cluster, and requests for one, may be in any namespace.
-                Some(asked) => Scope {
-                    systems: Some(asked.systems.into_iter().map(str::to_owned).collect()),
+                Some(question) => Scope {
+                    systems: Some(question.systems.into_iter().map(str::to_owned).collect()),
                     namespace: None,
                 },
                 None => Scope {

@@ -192,7 +192,7 @@ mod with {
         let (servers, prefix) = (config.endpoints.join(","), &config.prefix);
         berth_commands::say!(
             "copied {} from {} (revision {}) to {prefix} in etcd (revision {reached})",
-            told(&snapshot),
+            contents(&snapshot),
             file.display(),
             snapshot.revision
         );
@@ -219,7 +219,7 @@ mod with {
         let (servers, prefix) = (target.endpoints.join(","), &target.prefix);
         berth_commands::say!(
             "copied {} from {} in etcd (revision {}) to {prefix} in etcd at {servers} (revision {reached})",
-            told(&snapshot),
+            contents(&snapshot),
             source.prefix,
             snapshot.revision
         );
@@ -281,7 +281,7 @@ mod with {
         }
         berth_commands::say!(
             "copied {} from {} in etcd (revision {}) to {}, which goes on from there",
-            told(&snapshot),
+            contents(&snapshot),
             config.prefix,
             snapshot.revision,
             file.display()
@@ -289,7 +289,7 @@ mod with {
         Ok(())
     }
 
-    fn told(snapshot: &Snapshot) -> String {
+    fn contents(snapshot: &Snapshot) -> String {
         let resources: BTreeSet<_> = snapshot.objects.iter().map(|(key, _)| key.resource).collect();
         format!(
             "{} objects of {} resources",

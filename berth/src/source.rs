@@ -75,12 +75,12 @@ pub(crate) fn nothing_to_observe(dialect: &str) -> String {
 /// The sources of a server on a hub. There, a system that no flag names is off, since a server that
 /// stored its objects would take over its API.
 #[must_use]
-pub fn only_named(said: Vec<Source>) -> Vec<Source> {
+pub fn only_named(sources: Vec<Source>) -> Vec<Source> {
     let all = berth_dialect_registry::all().into_iter().map(|dialect| Source {
         dialect: dialect.name().to_owned(),
         place: Place::Off,
     });
-    all.chain(said).collect()
+    all.chain(sources).collect()
 }
 
 /// Returns the place of the objects of `dialect`. The last source of the dialect counts; without one,

@@ -47,14 +47,16 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
             ))
         );
     }
-    let (seen, stored) = (hub.seen().await?, hub.stored().await?);
-    tell_plan(&hub, &seen, &stored, &change, args.beside);
+    let (state, stored) = (hub.seen().await?, hub.stored().await?);
+    tell_plan(&hub, &state, &stored, &change, args.beside);
     if !is_wanted("takeover", &hub, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
     }
-    if let (SchedulerKnowledge::Runs(..), Some(consequence), false) =
-        (&seen, hub.scheduler().and_then(|own| own.is_part_of), args.beside)
-    {
+    if let (SchedulerKnowledge::Runs(..), Some(consequence), false) = (
+        &state,
+        hub.scheduler().and_then(|own| own.is_part_of),
+        args.beside,
+    ) {
         bail!(
             "{}: {consequence}; --beside decides beside it; nothing was changed",
             hub.name()
@@ -126,13 +128,13 @@ async fn changed(
 /// Prints the steps that `--yes` carries out.
 fn tell_plan(
     hub: &Hub,
-    seen: &SchedulerKnowledge,
+    state: &SchedulerKnowledge,
     stored: &StoredConfiguration,
     change: &Change,
     beside: bool,
 ) {
     say!("\nWhat --yes does, and what you do:");
-    point(&change.told(hub.name(), stored));
+    point(&change.describe(hub.name(), stored));
     let Some(own) = hub.scheduler() else {
         point(&format!(
             "{} brings no scheduler along: Berth decides at once",
@@ -141,7 +143,7 @@ fn tell_plan(
         return;
     };
     let name = own.name;
-    match seen {
+    match state {
         SchedulerKnowledge::Stopped => point(&format!(
             "{name} does not renew its Lease: Berth decides at once. It must not be started again"
         )),
@@ -160,7 +162,7 @@ fn tell_plan(
             point(&format!("whether {name} runs cannot be told: {message}"))
         }
     }
-    if !matches!(seen, SchedulerKnowledge::Stopped) && !beside {
+    if !matches!(state, SchedulerKnowledge::Stopped) && !beside {
         tell_steps("stop it", own.stop);
     }
     if let Some(consequence) = own.is_part_of {
@@ -203,18 +205,18 @@ fn tell_steps(what: &str, steps: &[&str]) {
 /// When no server answers, the system is unknown, or rights are missing.
 pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
     let hub = Hub::of(&args.system, &args.server).await?;
-    let (seen, stored) = (hub.seen().await?, hub.stored().await?);
+    let (state, stored) = (hub.seen().await?, hub.stored().await?);
     let change = Change {
         mode: Mode::Observe,
         requests: None,
         beside: false,
     };
     say!("What --yes does, and what you do:");
-    point(&change.told(hub.name(), &stored));
+    point(&change.describe(hub.name(), &stored));
     point("what is placed stays as it is: the system's own scheduler finds it so");
     let own = hub.scheduler();
     if let Some(own) = own {
-        tell_return(&own, &seen);
+        tell_return(&own, &state);
     }
     if !is_wanted("handback", &hub, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
@@ -231,14 +233,14 @@ pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
         }
     }
     match own {
-        Some(own) if !own.leases.is_empty() => returned(&hub, &own, &seen, args.timeout).await,
+        Some(own) if !own.leases.is_empty() => returned(&hub, &own, &state, args.timeout).await,
         _ => Ok(ExitCode::SUCCESS),
     }
 }
 
 /// Prints the steps that restart the system's own scheduler.
-fn tell_return(own: &OwnScheduler, seen: &SchedulerKnowledge) {
-    match seen {
+fn tell_return(own: &OwnScheduler, state: &SchedulerKnowledge) {
+    match state {
         SchedulerKnowledge::Runs(..) => {
             point(&format!(
                 "{} runs already; what Berth refused it, it may not try again by itself: restart it",

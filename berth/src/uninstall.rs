@@ -166,14 +166,14 @@ impl Steps {
             ..installation
         });
         let of_set = |set: Set| -> Vec<Removal> {
-            let mut seen = BTreeSet::new();
+            let mut unique = BTreeSet::new();
             let objects = installations
                 .iter()
                 .flat_map(|one| berth_deploy::objects(one, set));
             let removals = objects.filter_map(|object| Removal::of(&object));
             // Bindings are deleted before their roles, a Deployment before the objects that it needs.
             let mut removals: Vec<Removal> = removals
-                .filter(|removal| seen.insert(removal.to_string()))
+                .filter(|removal| unique.insert(removal.to_string()))
                 .collect();
             removals.reverse();
             // When a part of an aggregated role is deleted, the hub's controller applies the role, and
@@ -337,7 +337,7 @@ impl Remover {
     /// Deletes every APIService for Berth's Service, of any name, and waits until they are deleted.
     async fn api_services(&self, service: &Service) -> Result<()> {
         let start = Instant::now();
-        let mut asked = BTreeSet::new();
+        let mut requested = BTreeSet::new();
         loop {
             let found = removal::list(&self.client, "apiregistration.k8s.io", "APIService").await?;
             let ours: Vec<Removal> = found
@@ -346,7 +346,7 @@ impl Remover {
                 .filter_map(|object| Removal::of(&api_service(object)))
                 .collect();
             for removal in &ours {
-                if asked.insert(removal.to_string()) {
+                if requested.insert(removal.to_string()) {
                     self.one(removal).await?;
                 }
             }

@@ -96,8 +96,8 @@ fn needs(installation: &Installation) -> Value {
     }
     let [mutating, validating] = webhooks(installation);
     let known = webhooks(&nothing);
-    let asked = [("mutatingWebhooks", mutating), ("validatingWebhooks", validating)].into_iter();
-    for (sort, configuration) in asked.filter(|_| !installation.is_observer()) {
+    let configurations = [("mutatingWebhooks", mutating), ("validatingWebhooks", validating)].into_iter();
+    for (sort, configuration) in configurations.filter(|_| !installation.is_observer()) {
         let is_known = |webhook: &Value| {
             known
                 .iter()

@@ -16,7 +16,7 @@ const API: &str = "admissionregistration.k8s.io/v1";
 pub fn own_changes(service: &Service) -> Vec<Value> {
     let account = format!("system:serviceaccount:{}:{}", service.namespace, service.name);
     let message = "Berth may change nothing of its registration but caBundle";
-    let said = |expression: String| json!({"expression": expression, "message": message});
+    let validation = |expression: String| json!({"expression": expression, "message": message});
     // All fields of a webhook except caBundle, which must not change. The names of webhooks are unique.
     let fields = [
         "rules",
@@ -82,8 +82,8 @@ pub fn own_changes(service: &Service) -> Vec<Value> {
                     "expression": format!("request.userInfo.username == '{account}'"),
                 }],
                 "validations": [
-                    said(format!("{is_service} || ({webhooks})")),
-                    said(format!("!({is_service}) || {}", spec.join(" && "))),
+                    validation(format!("{is_service} || ({webhooks})")),
+                    validation(format!("!({is_service}) || {}", spec.join(" && "))),
                 ],
             },
         }),

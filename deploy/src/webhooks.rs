@@ -36,8 +36,8 @@ pub fn webhooks(installation: &Installation) -> [Value; 2] {
             Phase::Mutate => ("MutatingWebhookConfiguration", MUTATE_PATH),
             Phase::Validate => ("ValidatingWebhookConfiguration", VALIDATE_PATH),
         };
-        let asked = entries.iter().filter(|entry| entry.rule.phase == phase);
-        let webhooks: Vec<Value> = asked
+        let of_phase = entries.iter().filter(|entry| entry.rule.phase == phase);
+        let webhooks: Vec<Value> = of_phase
             .map(|entry| webhook(&installation.service, entry, path))
             .collect();
         let mut configuration = json!({

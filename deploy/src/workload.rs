@@ -298,9 +298,10 @@ fn arguments(installation: &Installation) -> Vec<String> {
         .map(|dialect| (dialect.name(), "owned"));
     let on_hub = installation.on_hub.iter().map(|&name| (name, "hub"));
     let off = installation.off.iter().map(|&name| (name, "off"));
-    let told: BTreeMap<_, _> = owned.chain(on_hub).chain(off).collect();
+    let places: BTreeMap<_, _> = owned.chain(on_hub).chain(off).collect();
     arguments.extend(
-        told.iter()
+        places
+            .iter()
             .map(|(name, place)| format!("--source={name}={place}")),
     );
     arguments.extend(installation.arguments.iter().cloned());

@@ -69,7 +69,7 @@ pub async fn run(
             let causes = status.details.as_ref().map(|details| details.causes.as_slice());
             let causes = causes.unwrap_or_default().iter();
             let problems: Vec<String> = causes
-                .map(|cause| changes::sentence(&told(&cause.field, &cause.message, &read.entries)))
+                .map(|cause| changes::sentence(&cause_text(&cause.field, &cause.message, &read.entries)))
                 .collect();
             return Ok(refused(match problems.as_slice() {
                 [] => std::slice::from_ref(&status.message),
@@ -89,7 +89,7 @@ pub async fn run(
 }
 
 /// The text of a cause: the file and document, or the flag, that has the problem, and the message.
-fn told(field: &str, message: &str, entries: &[Entry]) -> String {
+fn cause_text(field: &str, message: &str, entries: &[Entry]) -> String {
     let index = field
         .strip_prefix("spec.changes[")
         .and_then(|rest| rest.split_once(']'))

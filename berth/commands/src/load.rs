@@ -177,7 +177,7 @@ struct Progress {
     all: usize,
     done: usize,
     begun: Instant,
-    told: Instant,
+    printed_at: Instant,
 }
 
 impl Progress {
@@ -187,14 +187,14 @@ impl Progress {
             all,
             done: 0,
             begun: now,
-            told: now,
+            printed_at: now,
         }
     }
 
     fn one_more(&mut self) {
         self.done += 1;
-        if self.told.elapsed() >= PROGRESS {
-            self.told = Instant::now();
+        if self.printed_at.elapsed() >= PROGRESS {
+            self.printed_at = Instant::now();
             self.print();
         }
     }

@@ -300,9 +300,12 @@ mod tests {
         );
         let names: Vec<&str> = documents.iter().map(Document::name).collect();
         assert_eq!(names, ["x", "z"]);
-        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        assert!(told[0].starts_with("f.yaml: document 2: line "), "{told:?}");
-        assert_eq!(told[1], "f.yaml: document 3: apiVersion: Required value");
+        let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert!(
+            messages[0].starts_with("f.yaml: document 2: line "),
+            "{messages:?}"
+        );
+        assert_eq!(messages[1], "f.yaml: document 3: apiVersion: Required value");
     }
 
     #[test]

@@ -124,8 +124,8 @@ impl Kinds {
     /// # Errors
     /// When no server answers.
     pub async fn readable(&self, client: &Client) -> Result<(Vec<Arc<dyn Kind>>, Vec<Gap>)> {
-        let asked = self.all.iter().map(|(kind, _)| list::refusal(client, &**kind));
-        let refusals = try_join_all(asked).await?;
+        let requests = self.all.iter().map(|(kind, _)| list::refusal(client, &**kind));
+        let refusals = try_join_all(requests).await?;
         let (mut kinds, mut gaps) = (Vec::new(), Vec::new());
         for ((kind, reach), refusal) in self.all.iter().zip(refusals) {
             match refusal {
@@ -272,11 +272,11 @@ impl ReadResult {
             Answer::Objects(all) => objects = all,
             Answer::Refused(message) => {
                 // A user without the right to read all may read these.
-                let theirs = match (first, namespace) {
+                let of_namespace = match (first, namespace) {
                     (None, Some(own)) => Some((own, list::of(client, kind, Some(own), reach.labels).await?)),
                     _ => None,
                 };
-                let but = match theirs {
+                let but = match of_namespace {
                     Some((own, Answer::Objects(all))) => {
                         objects = all;
                         Some(own.to_owned())
@@ -420,7 +420,7 @@ mod tests {
             .lines()
             .skip_while(|line| !line.starts_with("| system | kinds |"));
         let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
-        let told: BTreeSet<BTreeSet<String>> = rows
+        let documented: BTreeSet<BTreeSet<String>> = rows
             .filter_map(|row| row.split('|').nth(2))
             .map(|kinds| kinds.split(',').map(|kind| kind.trim().to_owned()).collect())
             .collect();
@@ -441,7 +441,7 @@ mod tests {
             own.map(plural).collect()
         });
         let every = BTreeSet::from([plural(&config::RESOURCE)]);
-        assert_eq!(told, read.chain([every]).collect());
+        assert_eq!(documented, read.chain([every]).collect());
     }
 
     #[test]

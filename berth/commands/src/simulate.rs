@@ -437,11 +437,11 @@ fn configuration_file(
     file: &Path,
     dialects: &[Arc<dyn Dialect>],
 ) -> Result<DefaultConfiguration, Vec<String>> {
-    let told = |problem: String| vec![format!("{}: {problem}", file.display())];
-    let text = manifest::text(file).map_err(told)?;
-    let value: Value = berth_yaml::from_str(&text).map_err(told)?;
+    let in_file = |problem: String| vec![format!("{}: {problem}", file.display())];
+    let text = manifest::text(file).map_err(in_file)?;
+    let value: Value = berth_yaml::from_str(&text).map_err(in_file)?;
     DefaultConfiguration::from_file(dialects, &value).map_err(|errors| {
         let errors = errors.iter();
-        errors.flat_map(|error| told(error.to_string())).collect()
+        errors.flat_map(|error| in_file(error.to_string())).collect()
     })
 }

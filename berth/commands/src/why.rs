@@ -37,9 +37,9 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);
-    if let Some(asked) = cluster::asked(&question.object, &dialects, &catalog) {
+    if let Some(cluster_question) = cluster::asked(&question.object, &dialects, &catalog) {
         let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
-        cluster::run(&mut out, &asked, source, terminal::width()).await?;
+        cluster::run(&mut out, &cluster_question, source, terminal::width()).await?;
         out.flush().unwrap_or_default();
         return Ok(ExitCode::SUCCESS);
     }

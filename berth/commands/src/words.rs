@@ -89,12 +89,12 @@ mod tests {
 
     #[test]
     fn a_standing_says_how_many_of_those_asked_for() {
-        let said = |outcome, picked, wanted| standing(outcome, picked, wanted).phrase;
-        assert_eq!(said("Unchanged", 13, Some(40)), "placed on 13 of 40");
+        let phrase = |outcome, picked, wanted| standing(outcome, picked, wanted).phrase;
+        assert_eq!(phrase("Unchanged", 13, Some(40)), "placed on 13 of 40");
         assert_eq!(standing("Unchanged", 13, Some(40)).style, terminal::WARNING);
-        assert_eq!(said("Scheduled", 1, None), "would be placed on 1 cluster");
-        assert_eq!(said("Partial", 2, Some(3)), "would be placed on 2 of 3");
-        assert_eq!(said("Unschedulable", 0, Some(1)), "no place");
+        assert_eq!(phrase("Scheduled", 1, None), "would be placed on 1 cluster");
+        assert_eq!(phrase("Partial", 2, Some(3)), "would be placed on 2 of 3");
+        assert_eq!(phrase("Unschedulable", 0, Some(1)), "no place");
     }
 
     #[test]

@@ -120,8 +120,8 @@ pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Opt
     let all = object["webhooks"].as_array()?.iter();
     let ours: Vec<&Value> = all
         .filter(|webhook| {
-            let asked = &webhook["clientConfig"]["service"];
-            asked["name"] == service.name.as_str() && asked["namespace"] == service.namespace.as_str()
+            let target = &webhook["clientConfig"]["service"];
+            target["name"] == service.name.as_str() && target["namespace"] == service.namespace.as_str()
         })
         .collect();
     let subject = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
@@ -217,18 +217,18 @@ pub(super) fn certificates(metrics: &str, now: Timestamp) -> Vec<Finding> {
 
 /// The server's clock in comparison with this machine's, by a Date header.
 pub(super) fn clock(date: Option<&str>, now: Timestamp) -> Finding {
-    let theirs = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
-    let Some(theirs) = theirs else {
+    let server_time = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
+    let Some(server_time) = server_time else {
         return Finding::ok("clock", "server", "it does not tell the time").but(Verdict::Unknown, "");
     };
-    let skew = theirs.timestamp().duration_since(now);
+    let skew = server_time.timestamp().duration_since(now);
     let apart = skew.abs();
-    let told = match (apart < DRIFT, skew.is_negative()) {
+    let message = match (apart < DRIFT, skew.is_negative()) {
         (true, _) => "agrees with this machine's".to_owned(),
         (false, true) => format!("{apart:#} behind this machine's"),
         (false, false) => format!("{apart:#} ahead of this machine's"),
     };
-    let finding = Finding::ok("clock", "server", told);
+    let finding = Finding::ok("clock", "server", message);
     let mend = "timedatectl status # on both machines";
     match apart {
         apart if apart < DRIFT => finding,

@@ -151,13 +151,13 @@ mod tests {
         });
         assert_eq!(plain(&report), "Installation OK; all of 3 requests have a place.");
         let of = |total, without_place| Some(Requests { total, without_place });
-        for (requests, said) in [
+        for (requests, expected) in [
             (of(1, 0), "the one request has a place."),
             (of(1, 1), "the one request has no place, or too few."),
             (of(5, 1), "1 of 5 requests has no place, or too few."),
         ] {
             report.requests = requests;
-            assert_eq!(plain(&report), format!("Installation OK; {said}"));
+            assert_eq!(plain(&report), format!("Installation OK; {expected}"));
         }
         report.requests = None;
         assert_eq!(plain(&report), "Installation OK.");

@@ -159,12 +159,12 @@ impl CheckSubject<'_> {
                 "decisions may be read, explained and bound",
             )]);
         }
-        let who = self.client.user().await?.unwrap_or_else(|| "NAME".to_owned());
+        let user = self.client.user().await?.unwrap_or_else(|| "NAME".to_owned());
         let findings = missing.into_iter().map(|(role, rights)| {
             let name = role.replace(':', "-");
             Finding::ok("rights", "yours", format!("you may not {}", rights.join(", "))).but(
                 Verdict::Note,
-                format!("kubectl create clusterrolebinding {name}-{who} --clusterrole={role} --user={who}"),
+                format!("kubectl create clusterrolebinding {name}-{user} --clusterrole={role} --user={user}"),
             )
         });
         Ok(findings.collect())

@@ -31,13 +31,13 @@ impl ServerArguments {
         });
         let mut off = Vec::new();
         // The last value about a system counts. A server with an invalid value does not start.
-        for said in values(&words, "--source")
+        for entry in values(&words, "--source")
             .into_iter()
             .filter_map(|text| source(text).ok())
         {
-            off.retain(|system| *system != said.dialect);
-            if said.place == Place::Off {
-                off.push(said.dialect);
+            off.retain(|system| *system != entry.dialect);
+            if entry.place == Place::Off {
+                off.push(entry.dialect);
             }
         }
         Self { mode, off }

@@ -69,20 +69,20 @@ fn judged(
     let guards = configured.iter().any(|one| matches!(one, WebhookState::Asks(_)));
     let each = configured.into_iter().zip(CONFIGURATIONS).zip(needed);
     each.map(|((configured, (_, kind)), needed)| {
-        let said = |message: &str| Finding::ok("registration", format!("{kind} {name}"), message);
+        let report = |message: &str| Finding::ok("registration", format!("{kind} {name}"), message);
         match (configured, mode) {
             (WebhookState::Asks(finding), _) => finding,
-            (WebhookState::Refused(message), _) => said(&message).but(Verdict::Unknown, ""),
-            (WebhookState::Not, _) if !needed => said("there is none, and no system here needs one"),
+            (WebhookState::Refused(message), _) => report(&message).but(Verdict::Unknown, ""),
+            (WebhookState::Not, _) if !needed => report("there is none, and no system here needs one"),
             (WebhookState::Not, Some(Mode::Observe)) => {
-                said("there is none: Berth observes, and guards nothing")
+                report("there is none: Berth observes, and guards nothing")
             }
             (WebhookState::Not, None) if !guards => {
-                said("there is none: right where Berth observes; where it decides, its guards do not hold")
+                report("there is none: right where Berth observes; where it decides, its guards do not hold")
                     .but(Verdict::Note, format!("where it decides: {mend}"))
             }
             (WebhookState::Not, _) => {
-                said("it does not exist, or asks others: the guards do not hold").but(Verdict::Wrong, mend)
+                report("it does not exist, or asks others: the guards do not hold").but(Verdict::Wrong, mend)
             }
         }
     })

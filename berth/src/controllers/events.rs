@@ -83,9 +83,9 @@ impl Events {
         (events, tokio::spawn(writer.run(receiver)))
     }
 
-    pub(super) fn send(&self, told: Option<EventContent>, now: Timestamp) {
-        if let Some(told) = told
-            && self.sender.try_send((told, now)).is_err()
+    pub(super) fn send(&self, event: Option<EventContent>, now: Timestamp) {
+        if let Some(event) = event
+            && self.sender.try_send((event, now)).is_err()
         {
             self.metrics.event("dropped");
         }
@@ -96,8 +96,8 @@ impl BindObserver for Events {
     fn bound(&self, _wish: &Bind<'_>, bound: &BindOutcome) {
         let (snapshot, decision) = (&bound.snapshot, &bound.decision);
         for note in snapshot.inventory.notes(decision, !bound.written.is_empty()) {
-            let told = EventContent::new(snapshot, &decision.demand, decision.demand_revision, note);
-            self.send(told, decision.now);
+            let event = EventContent::new(snapshot, &decision.demand, decision.demand_revision, note);
+            self.send(event, decision.now);
         }
     }
 
@@ -128,8 +128,8 @@ impl BindObserver for Events {
         let Some(object) = snapshot.inventory.object(demand) else {
             return;
         };
-        let told = EventContent::new(&snapshot, demand, object.revision(), note);
-        self.send(told, engine.clock().now());
+        let event = EventContent::new(&snapshot, demand, object.revision(), note);
+        self.send(event, engine.clock().now());
     }
 }
 
@@ -147,8 +147,8 @@ impl Writer {
                 tokio::time::sleep(DELAY).await;
                 batch.extend(std::iter::from_fn(|| receiver.try_recv().ok()).take(TOGETHER));
             }
-            for (told, now) in batch.drain(..) {
-                if !self.book.note(told, now) {
+            for (event, now) in batch.drain(..) {
+                if !self.book.note(event, now) {
                     self.metrics.event("dropped");
                 }
             }

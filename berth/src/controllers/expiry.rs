@@ -98,8 +98,8 @@ fn last_seen(event: &Object) -> Option<Timestamp> {
         times.event_time,
         times.first_timestamp,
     ];
-    let said = fields.into_iter().filter_map(|field| time::parse(&field?)).max();
-    said.max(event.meta().creation_timestamp())
+    let latest = fields.into_iter().filter_map(|field| time::parse(&field?)).max();
+    latest.max(event.meta().creation_timestamp())
 }
 
 #[cfg(test)]

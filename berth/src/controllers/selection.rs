@@ -40,14 +40,14 @@ impl<'a> List<'a> {
     /// Returns whether the list turns `name` on, if it names it. A controller that is both named and
     /// excluded is excluded.
     fn says(&self, name: &str) -> Option<bool> {
-        let said = self.0.iter().filter(|(entry, _)| *entry == name);
-        said.map(|(_, runs)| *runs).min()
+        let entries = self.0.iter().filter(|(entry, _)| *entry == name);
+        entries.map(|(_, runs)| *runs).min()
     }
 
     /// Whether the controller `name` of `dialect` runs.
     fn runs(&self, name: &str, dialect: &str) -> bool {
-        let said = self.says(name).or_else(|| self.says(dialect));
-        said.or_else(|| self.says("*")).unwrap_or(false)
+        let own = self.says(name).or_else(|| self.says(dialect));
+        own.or_else(|| self.says("*")).unwrap_or(false)
     }
 
     /// The first entry that is not a valid name.

@@ -62,9 +62,9 @@ impl WaitingSystems {
     /// Records the state of `dialect`, and returns the type of the event that is due.
     fn note(&mut self, dialect: &'static str, standing: &DecidingState) -> Option<NoteType> {
         match standing {
-            DecidingState::Waits(seen) => {
-                let before = self.0.insert(dialect, Arc::clone(seen));
-                (before.as_ref() != Some(seen)).then_some(NoteType::Warning)
+            DecidingState::Waits(evidence) => {
+                let before = self.0.insert(dialect, Arc::clone(evidence));
+                (before.as_ref() != Some(evidence)).then_some(NoteType::Warning)
             }
             DecidingState::Decides => self.0.remove(dialect).map(|_| NoteType::Normal),
             DecidingState::Observes | DecidingState::Misconfigured => {
@@ -88,8 +88,8 @@ impl Teller {
             text: message,
             related: None,
         };
-        let told = EventContent::of_configuration(dialect, stored.map(|stored| &**stored), note);
-        self.events.send(Some(told), self.engine.clock().now());
+        let event = EventContent::of_configuration(dialect, stored.map(|stored| &**stored), note);
+        self.events.send(Some(event), self.engine.clock().now());
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_system_that_begins_to_wait_or_no_longer_does_is_told_of_once() {
         let mut waiting = WaitingSystems::default();
-        let waits = |seen: &str| DecidingState::Waits(seen.into());
+        let waits = |evidence: &str| DecidingState::Waits(evidence.into());
         for (standing, expected) in [
             (DecidingState::Decides, None),
             (waits("pod-1 renews its Lease"), Some(NoteType::Warning)),

@@ -60,7 +60,7 @@ impl<'a> Live<'a> {
         self.patch("managedcluster", MANAGED_CLUSTERS, "primary", &mended)
             .await?;
         self.moves("story-3", "placement.ocm", "primary").await?;
-        self.told("story-3", "DecisionUpdate", 2).await
+        self.show_events("story-3", "DecisionUpdate", 2).await
     }
 
     /// kcp: a workload cluster is evicted, and its namespaces move to another one of their location.
@@ -189,7 +189,7 @@ impl<'a> Live<'a> {
     }
 
     /// Shows the events with `reason`, once there are `count`.
-    async fn told(&self, namespace: &str, reason: &str, count: usize) -> Result<()> {
+    async fn show_events(&self, namespace: &str, reason: &str, count: usize) -> Result<()> {
         let path = format!("/api/v1/namespaces/{namespace}/events?fieldSelector=reason={reason}");
         self.until("the events", async || {
             let list = self.client.get(&path).await?;

@@ -95,12 +95,12 @@ mod tests {
 
     #[test]
     fn on_a_hub_a_system_that_is_not_named_is_off() {
-        let said = |texts: &[&str]| only_named(texts.iter().map(|text| source(text).unwrap()).collect());
+        let sources = |texts: &[&str]| only_named(texts.iter().map(|text| source(text).unwrap()).collect());
         for system in ["kcp", "ocm"] {
-            assert_eq!(place(&said(&[]), system), Place::Off);
+            assert_eq!(place(&sources(&[]), system), Place::Off);
         }
-        assert_eq!(place(&said(&["kcp=hub"]), "kcp"), Place::Hub);
-        assert_eq!(place(&said(&["ocm=owned"]), "ocm"), Place::Owned);
-        assert_eq!(place(&said(&["ocm=owned"]), "gardener"), Place::Off);
+        assert_eq!(place(&sources(&["kcp=hub"]), "kcp"), Place::Hub);
+        assert_eq!(place(&sources(&["ocm=owned"]), "ocm"), Place::Owned);
+        assert_eq!(place(&sources(&["ocm=owned"]), "gardener"), Place::Off);
     }
 }

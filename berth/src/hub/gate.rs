@@ -241,16 +241,16 @@ mod tests {
 
     #[test]
     fn history_is_read_whatever_is_not_read_from_the_hub_yet() {
-        let asked = |resource: &str, subresource: &str| {
+        let is_history = |resource: &str, subresource: &str| {
             is_past(&RequestInfo {
                 resource: resource.to_owned(),
                 subresource: subresource.to_owned(),
                 ..RequestInfo::default()
             })
         };
-        assert!(asked("decisionrecords", "") && asked("clusterdecisionrecords", ""));
-        assert!(asked("decisions", "history") && asked("clusterdecisions", "history"));
-        assert!(!asked("decisions", "") && !asked("decisions", "scheduling"));
+        assert!(is_history("decisionrecords", "") && is_history("clusterdecisionrecords", ""));
+        assert!(is_history("decisions", "history") && is_history("clusterdecisions", "history"));
+        assert!(!is_history("decisions", "") && !is_history("decisions", "scheduling"));
     }
 
     #[test]

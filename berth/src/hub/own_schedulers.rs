@@ -85,7 +85,7 @@ impl Watchman {
         let now = self.engine.clock().now();
         let mut is_news = false;
         for (dialect, scheduler) in self.schedulers.clone() {
-            let seen = match told(&mut self.renewals, &scheduler, &read, now) {
+            let evidence = match lease_clause(&mut self.renewals, &scheduler, &read, now) {
                 // The last known state holds while the hub is out of reach.
                 LeaseClause::Unknown { passing: true, .. } if self.known.contains(dialect) => continue,
                 LeaseClause::Unknown { text, .. } => Some(text),
@@ -98,9 +98,9 @@ impl Watchman {
                     None
                 }
             };
-            if self.modes.own_schedulers().note(dialect, seen.as_deref()) {
+            if self.modes.own_schedulers().note(dialect, evidence.as_deref()) {
                 is_news = true;
-                self.tell(dialect, seen.as_deref());
+                self.tell(dialect, evidence.as_deref());
             }
         }
         if is_news {
@@ -131,7 +131,12 @@ impl Watchman {
 }
 
 /// Judges the Leases of `scheduler`, from the state `read` at `now`.
-fn told(renewals: &mut Renewals, scheduler: &OwnScheduler, read: &Read, now: Timestamp) -> LeaseClause {
+fn lease_clause(
+    renewals: &mut Renewals,
+    scheduler: &OwnScheduler,
+    read: &Read,
+    now: Timestamp,
+) -> LeaseClause {
     let mut unknown = None;
     for name in scheduler.leases {
         let lease = format!("{}/{}", name.namespace, name.name);
@@ -184,7 +189,7 @@ mod tests {
         };
         let mut read: Read = [(*first, Ok(None)), (*second, Ok(Some(held(now))))].into();
         let mut renewals = Renewals::default();
-        let LeaseClause::Runs(text) = told(&mut renewals, &gardener, &read, now) else {
+        let LeaseClause::Runs(text) = lease_clause(&mut renewals, &gardener, &read, now) else {
             panic!("it runs");
         };
         assert_eq!(
@@ -192,7 +197,10 @@ mod tests {
             "gardener-scheduler runs: pod-1 renews its Lease kube-system/gardener-scheduler-leader-election"
         );
         read.insert(*second, Ok(None));
-        assert_eq!(told(&mut renewals, &gardener, &read, now), LeaseClause::Stopped);
+        assert_eq!(
+            lease_clause(&mut renewals, &gardener, &read, now),
+            LeaseClause::Stopped
+        );
     }
 
     #[test]
@@ -201,7 +209,8 @@ mod tests {
         let refused = |code| Status::failure(code, "Reason", "no".to_owned());
         for (code, expected) in [(403, false), (503, true)] {
             let read: Read = [(ocm.leases[0], Err(refused(code)))].into();
-            let LeaseClause::Unknown { text, passing } = told(&mut Renewals::default(), &ocm, &read, now)
+            let LeaseClause::Unknown { text, passing } =
+                lease_clause(&mut Renewals::default(), &ocm, &read, now)
             else {
                 panic!("nobody knows");
             };

@@ -62,9 +62,9 @@ pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<(
     let (list, get) = (["list", "watch"].as_slice(), ["get"].as_slice());
     let mut read: Vec<_> = berth_hub::mirror::ALWAYS.map(|followed| (followed, list)).into();
     if !observing {
-        let asked = berth_aggregation::policies::WATCHED.into_iter();
+        let watched = berth_aggregation::policies::WATCHED.into_iter();
         read.extend(
-            asked
+            watched
                 .chain([berth_hub::mirror::QUOTAS])
                 .map(|followed| (followed, list)),
         );

@@ -77,8 +77,8 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
         WordKind::Words(words) => proposals.words = words,
         WordKind::Files => proposals.files = true,
         WordKind::Names(names) => {
-            let asked = tokio::time::timeout(PATIENCE, names_of(names, &given, partial)).await;
-            proposals.words = asked.unwrap_or_default();
+            let found = tokio::time::timeout(PATIENCE, names_of(names, &given, partial)).await;
+            proposals.words = found.unwrap_or_default();
         }
     }
     // `--flag=val` is completed as one word.

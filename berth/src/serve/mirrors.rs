@@ -190,10 +190,10 @@ mod tests {
     fn secrets_are_copied_to_etcd_only_where_they_are_encrypted() {
         let kinds = berth_kubernetes::core::kinds();
         let plain = Encryption::default();
-        let told = keeps_secrets(&kinds, Storage::Etcd, &plain)
+        let problem = keeps_secrets(&kinds, Storage::Etcd, &plain)
             .unwrap_err()
             .to_string();
-        assert!(told.contains("--encryption-provider-config"), "{told}");
+        assert!(problem.contains("--encryption-provider-config"), "{problem}");
         let sealed = Encryption::default().with_ephemeral(&[secret::RESOURCE]).unwrap();
         keeps_secrets(&kinds, Storage::Etcd, &sealed).unwrap();
         keeps_secrets(&kinds, Storage::Embedded, &plain).unwrap();

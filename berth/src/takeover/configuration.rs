@@ -28,10 +28,12 @@ impl StoredConfiguration {
     /// message.
     pub(super) fn deciding(&self, generation: i64) -> Option<(bool, String)> {
         let conditions = self.object["status"]["conditions"].as_array()?;
-        let said = conditions
+        let deciding_condition = conditions
             .iter()
             .find(|condition| condition["type"] == DECIDING)?;
-        let observed = said["observedGeneration"].as_i64().unwrap_or_default();
+        let observed = deciding_condition["observedGeneration"]
+            .as_i64()
+            .unwrap_or_default();
         (observed >= generation)
             .then(|| condition(&self.object, DECIDING))
             .flatten()
@@ -93,7 +95,7 @@ impl Change {
     }
 
     /// The change in words, in comparison with the `stored` state.
-    pub(super) fn told(&self, system: &str, stored: &StoredConfiguration) -> String {
+    pub(super) fn describe(&self, system: &str, stored: &StoredConfiguration) -> String {
         let mut text = format!(
             "set mode: {} in the SchedulerConfiguration {system} (now: {})",
             self.mode.as_str(),

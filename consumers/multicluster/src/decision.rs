@@ -30,10 +30,10 @@ pub struct SliceParts<'a> {
 /// leaving is not included.
 pub fn reasons(view: &DemandView) -> impl Iterator<Item = (&str, String)> {
     let unit = view.amount.map_or("", |amount| amount.name);
-    told(&view.placed, unit).into_iter()
+    ranked_reasons(&view.placed, unit).into_iter()
 }
 
-fn told<'a>(placed: &'a [PlacedCluster], unit: &str) -> Vec<(&'a str, String)> {
+fn ranked_reasons<'a>(placed: &'a [PlacedCluster], unit: &str) -> Vec<(&'a str, String)> {
     let ranked = rank::ranked(placed).into_iter();
     ranked
         .map(|(place, rank)| (&*place.cluster_name, reason(place, rank, unit)))
@@ -186,7 +186,7 @@ mod tests {
         let all = [place("b", Some(5)), first, place("c", Some(5))];
         // The rank does not depend on the order of the clusters.
         assert_eq!(
-            told(&all, ""),
+            ranked_reasons(&all, ""),
             [
                 ("b", "rank 2 of 3 with score 5, as is 1 other"),
                 ("a", "picked; rank 1 of 3 with score 9; state Bound"),
@@ -196,7 +196,7 @@ mod tests {
         );
         // Without the scores of all clusters there is no rank.
         assert_eq!(
-            told(&[place("c", Some(5)), place("d", None)], ""),
+            ranked_reasons(&[place("c", Some(5)), place("d", None)], ""),
             [("c", "score 5".to_owned()), ("d", String::new())]
         );
     }
@@ -205,7 +205,10 @@ mod tests {
     fn an_amount_is_told_with_its_name() {
         let mut sized = place("a", None);
         sized.amount = Some(6);
-        assert_eq!(told(&[sized], "replicas"), [("a", "6 replicas".to_owned())]);
+        assert_eq!(
+            ranked_reasons(&[sized], "replicas"),
+            [("a", "6 replicas".to_owned())]
+        );
     }
 
     #[test]

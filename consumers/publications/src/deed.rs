@@ -101,10 +101,11 @@ fn parts(wanted: &Value) -> (Value, Option<Value>) {
 
 /// The owner of an object that Berth did not publish, as the object itself names it.
 fn maker(object: &Value) -> String {
-    let said = object["spec"]["clusterManager"]["name"]
+    let producer = object["spec"]["clusterManager"]["name"]
         .as_str()
         .or_else(|| object["schedulerName"].as_str());
-    said.filter(|name| !name.is_empty())
+    producer
+        .filter(|name| !name.is_empty())
         .map_or_else(|| "somebody else".to_owned(), str::to_owned)
 }
 
@@ -141,11 +142,11 @@ mod tests {
         let mut live = wanted("fine");
         live["metadata"]["finalizers"] = json!(["x.example/y"]);
         live["metadata"]["labels"] = json!({"team": "a"});
-        let theirs = json!({"type": "Joined", "status": "True"});
+        let added = json!({"type": "Joined", "status": "True"});
         live["status"]["conditions"]
             .as_array_mut()
             .unwrap()
-            .insert(0, theirs);
+            .insert(0, added);
         assert!(matches!(
             of(key(), Some(&object(&live)), &wanted("fine")),
             Task::Nothing

@@ -34,13 +34,13 @@ pub(super) struct PublishedState {
 
 impl PublishedState {
     /// Records the profiles of one cluster: adds writes to `changes`, and the keys of unwanted profiles
-    /// to `gone`. Returns whether the profiles differ from before.
+    /// to `unwanted`. Returns whether the profiles differ from before.
     pub(super) fn take_profiles(
         &mut self,
         dialect: &'static str,
         made: MadeProfiles,
         changes: &mut Vec<Change>,
-        gone: &mut Vec<Key>,
+        unwanted: &mut Vec<Key>,
         now: Timestamp,
     ) -> bool {
         let item = (dialect, Subject::Target(Arc::clone(&made.cluster)));
@@ -71,7 +71,7 @@ impl PublishedState {
         let lost = before
             .into_iter()
             .filter(|(namespace, name)| made.profiles.get(namespace) != Some(name));
-        gone.extend(lost.map(|(namespace, name)| Key::new(CLUSTER_PROFILES, &namespace, &name)));
+        unwanted.extend(lost.map(|(namespace, name)| Key::new(CLUSTER_PROFILES, &namespace, &name)));
         if !made.profiles.is_empty() {
             all.insert(place, made.profiles);
         }

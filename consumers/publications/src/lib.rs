@@ -118,9 +118,9 @@ pub fn spawn(
         }
         (Place::Hub { .. }, None) => return Vec::new(),
     };
-    let (tell, told) = watch::channel(Vec::new());
+    let (report, reports) = watch::channel(Vec::new());
     vec![
-        publisher::spawn(engine, outlet, leading, tell),
-        condition::spawn(Arc::clone(engine), Arc::clone(committer), told),
+        publisher::spawn(engine, outlet, leading, report),
+        condition::spawn(Arc::clone(engine), Arc::clone(committer), reports),
     ]
 }

@@ -34,7 +34,7 @@ pub(super) fn spawn(
     engine: &Arc<Engine>,
     outlet: Arc<dyn Outlet>,
     leading: watch::Receiver<bool>,
-    told: watch::Sender<Vec<Verdict>>,
+    reports: watch::Sender<Vec<Verdict>>,
 ) -> JoinHandle<()> {
     let publisher = Publisher {
         subscription: engine.subscribe(),
@@ -42,7 +42,7 @@ pub(super) fn spawn(
         engine: Arc::clone(engine),
         outlet,
         leading,
-        told,
+        reports,
         judged: None,
         again: false,
         known: PublishedState::default(),
@@ -65,7 +65,7 @@ struct Publisher {
     dialects: Vec<Arc<dyn Dialect>>,
     outlet: Arc<dyn Outlet>,
     leading: watch::Receiver<bool>,
-    told: watch::Sender<Vec<Verdict>>,
+    reports: watch::Sender<Vec<Verdict>>,
     subscription: Arc<Subscription>,
     /// The Publications by which all objects were published; `None` at first.
     judged: Option<PublicationVerdicts>,
@@ -262,11 +262,11 @@ impl Publisher {
         let Some(made) = self.make_profiles(&snapshot, clusters, now).await else {
             return;
         };
-        let (mut changes, mut gone, mut moved) = (Vec::new(), Vec::new(), false);
+        let (mut changes, mut unwanted, mut moved) = (Vec::new(), Vec::new(), false);
         for made in made {
             moved |= self
                 .known
-                .take_profiles(dialect, made, &mut changes, &mut gone, now);
+                .take_profiles(dialect, made, &mut changes, &mut unwanted, now);
         }
         moved |= changes.iter().any(|change| change.base.is_none());
         for change in changes.iter().filter(|change| change.base.is_some()) {
@@ -286,7 +286,7 @@ impl Publisher {
         for done in work::slices(&*self.outlet, made).await {
             self.known.take_slices(dialect, done, &mut unfinished, now);
         }
-        self.remove_profiles(dialect, gone, &unfinished).await;
+        self.remove_profiles(dialect, unwanted, &unfinished).await;
     }
 
     fn clusters(
@@ -365,18 +365,18 @@ impl Publisher {
     async fn remove_profiles(
         &mut self,
         dialect: &'static str,
-        mut gone: Vec<Key>,
+        mut unwanted: Vec<Key>,
         unfinished: &HashSet<Arc<str>>,
     ) {
-        gone.retain(|key| {
+        unwanted.retain(|key| {
             let mut published = self.in_force().iter();
             let place = published.find(|one| one.rules.settings.namespace == *key.namespace);
             !place.is_some_and(|place| place.is_frozen(dialect))
         });
-        let count = gone.len();
-        gone.retain(|key| !unfinished.contains(&key.namespace));
-        self.again |= gone.len() < count;
-        self.remove(gone).await;
+        let count = unwanted.len();
+        unwanted.retain(|key| !unfinished.contains(&key.namespace));
+        self.again |= unwanted.len() < count;
+        self.remove(unwanted).await;
     }
 
     /// Deletes the objects at `keys`.
@@ -405,12 +405,12 @@ impl Publisher {
                 let key = Key::new(resource, &name.namespace, &name.name);
                 (key, object)
             });
-            let gone = keys
+            let unwanted = keys
                 .filter(|(key, object)| !self.known.subjects.contains_key(key) && self.may_go(object))
                 .map(|(key, _)| key);
-            let gone = gone.collect();
+            let unwanted = unwanted.collect();
             if !self.again {
-                self.remove(gone).await;
+                self.remove(unwanted).await;
             }
         }
     }
@@ -464,9 +464,9 @@ impl Publisher {
             let published = in_force.find(|published| published.name == verdict.name);
             verdict.published = published.map(&state);
         }
-        self.told.send_if_modified(|told| {
-            let is_new = *told != verdicts;
-            *told = verdicts;
+        self.reports.send_if_modified(|reports| {
+            let is_new = *reports != verdicts;
+            *reports = verdicts;
             is_new
         });
     }

@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn every_error_is_told_at_once() {
-        let told = problems(json!({
+        let errors = problems(json!({
             "systems": ["ocm", "ocm", "elsewhere"],
             "names": "Bare",
             "clusterManager": "not a label",
@@ -253,7 +253,10 @@ mod tests {
             "spec.shapes[1]",
             "spec.shapes",
         ] {
-            assert!(told.iter().any(|told| told == path), "{path} is not in {told:?}");
+            assert!(
+                errors.iter().any(|error| error == path),
+                "{path} is not in {errors:?}"
+            );
         }
     }
 

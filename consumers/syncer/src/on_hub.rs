@@ -30,12 +30,12 @@ impl Origin for OnHub {
             base: Some(write.current.revision()),
         };
         let kept = self.0.write_alone(&write.user.name, &made, write.dry_run).await;
-        kept.map_err(told)
+        kept.map_err(with_remedy)
     }
 }
 
 /// The Status of a syncer's failed write; for a missing right, with the remedy.
-fn told(mut error: CommitError) -> CommitError {
+fn with_remedy(mut error: CommitError) -> CommitError {
     if error.why == WriteRefusal::Forbidden {
         error.status.message.push_str(REMEDY);
     }
@@ -61,10 +61,11 @@ mod tests {
 
     #[test]
     fn a_missing_right_is_told_with_the_remedy_and_a_refusal_of_admission_as_it_is() {
-        let said = "users \"berth:syncer:u-1\" is forbidden: as the hub says";
+        let message = "users \"berth:syncer:u-1\" is forbidden: as the hub says";
         for (why, remedy) in [(WriteRefusal::Forbidden, REMEDY), (WriteRefusal::Refused, "")] {
-            let status = told(CommitError::new(why, Status::failure(403, "Forbidden", said))).status;
-            assert_eq!((status.code, status.message), (403, format!("{said}{remedy}")));
+            let status =
+                with_remedy(CommitError::new(why, Status::failure(403, "Forbidden", message))).status;
+            assert_eq!((status.code, status.message), (403, format!("{message}{remedy}")));
         }
     }
 }

@@ -169,11 +169,11 @@ impl SyncerViews {
             since: self.shown.source.revision(),
             ended: ended.clone(),
         };
-        let seen = SyncerRules::new(&own, advanced, &self.shown, &synced, term);
+        let rules = SyncerRules::new(&own, advanced, &self.shown, &synced, term);
         let codec = Some(Arc::new(Protobuf) as Arc<_>);
         let api = Arc::new(ViewApi::new(
             &self.shown.registry,
-            Arc::new(seen),
+            Arc::new(rules),
             &synced,
             documents,
             codec,

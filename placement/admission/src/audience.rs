@@ -25,7 +25,7 @@ impl Audience {
     }
 
     /// Returns `denied` without facts about other objects, unless the audience may know them.
-    pub(super) fn told(self, denied: Denial) -> Denial {
+    pub(super) fn redact(self, denied: Denial) -> Denial {
         match denied {
             denied if self.is_known() => denied,
             Denial::Invalid(errors) => Denial::Invalid(self.fields(errors)),
@@ -66,14 +66,14 @@ mod tests {
     fn anyone_hears_which_field_is_wrong_and_not_what_other_objects_are_like() {
         let error = || FieldError::invalid("spec.seedName", "aws", "4 shoots are on the seed, which takes 3");
         assert_eq!(
-            Audience::Known.told(Denial::Invalid(vec![error()])),
+            Audience::Known.redact(Denial::Invalid(vec![error()])),
             Denial::Invalid(vec![error()])
         );
-        let Denial::Invalid(told) = Audience::Anyone.told(Denial::Invalid(vec![error()])) else {
+        let Denial::Invalid(errors) = Audience::Anyone.redact(Denial::Invalid(vec![error()])) else {
             panic!("another kind of refusal");
         };
         assert_eq!(
-            told[0].to_string(),
+            errors[0].to_string(),
             format!("spec.seedName: Invalid value: \"aws\": {DETAIL}")
         );
     }
@@ -81,10 +81,10 @@ mod tests {
     #[test]
     fn anyone_hears_that_there_is_no_answer_yet() {
         let behind = Denial::Status(Box::new(Status::unavailable("gardener: still waiting", 1)));
-        assert_eq!(Audience::Anyone.told(behind.clone()), behind);
+        assert_eq!(Audience::Anyone.redact(behind.clone()), behind);
         let named = Denial::Status(Box::new(Status::failure(403, "Forbidden", "used by shoots a/b")));
         assert_eq!(
-            Audience::Anyone.told(named),
+            Audience::Anyone.redact(named),
             Denial::Forbidden(format!("it {DETAIL}"))
         );
     }

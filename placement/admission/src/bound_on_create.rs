@@ -205,7 +205,7 @@ impl Plugin for BoundOnCreate {
                 let fences = judged.fences(object);
                 fences
                     .map(drop)
-                    .map_err(|denied| self.knowledge.audience().told(denied))
+                    .map_err(|denied| self.knowledge.audience().redact(denied))
             }
             None => Ok(()),
         }

@@ -29,7 +29,7 @@ struct ParsedConfiguration {
     /// The stored configurations of all dialects.
     all: Collection,
     /// The configuration in force of the dialect.
-    seen: Option<Arc<Object>>,
+    current: Option<Arc<Object>>,
     plugins: Vec<Arc<dyn Plugin>>,
     guards: Arc<[GroupResource]>,
     users: SystemUsers,
@@ -43,7 +43,7 @@ impl Rules {
         Arc::new(Self {
             kept: Mutex::new(ParsedConfiguration {
                 all: Collection::default(),
-                seen: None,
+                current: None,
                 plugins: dialect.admission(),
                 guards: dialect.configuration().guards(None).into(),
                 users: SystemUsers::new(dialect.on_hub().users.iter().copied()),
@@ -89,11 +89,11 @@ impl Rules {
         let holders = guarding.decisions_in(request.resource, request.old, object);
         holders.is_some_and(|holders| {
             // An unknown demand does not count as Berth's.
-            let theirs = |key: &Key| {
+            let is_foreign = |key: &Key| {
                 let demand = snapshot.inventory.object(key);
                 demand.is_none_or(|demand| !requests.include(source, &key.namespace, demand.meta().labels()))
             };
-            holders.iter().all(theirs)
+            holders.iter().all(is_foreign)
         })
     }
 
@@ -141,9 +141,9 @@ impl Rules {
     fn take(&self, kept: &mut ParsedConfiguration) {
         let name = self.dialect.name();
         let in_force = self.engine.configuration(name);
-        let same = match (&kept.seen, in_force.object()) {
+        let same = match (&kept.current, in_force.object()) {
             (None, None) => true,
-            (Some(seen), Some(object)) => Arc::ptr_eq(seen, object),
+            (Some(current), Some(object)) => Arc::ptr_eq(current, object),
             _ => false,
         };
         if same {
@@ -155,7 +155,7 @@ impl Rules {
         let changed = configuration.admission_under(spec, &kept.users);
         kept.plugins = changed.unwrap_or_else(|| self.dialect.admission());
         kept.guards = configuration.guards(spec).into();
-        kept.seen = in_force.object().cloned();
+        kept.current = in_force.object().cloned();
     }
 }
 

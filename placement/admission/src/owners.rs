@@ -146,7 +146,7 @@ mod tests {
     }
 
     /// The rights that an update from `old` to `new` needs, or a create where there is no `old`.
-    fn asked(old: Option<&Value>, new: &Value) -> Vec<String> {
+    fn required_rights(old: Option<&Value>, new: &Value) -> Vec<String> {
         let plugin = OwnerReferences::new(&berth_kubernetes::core::kinds());
         let user = UserInfo::default();
         let request = Request {
@@ -175,27 +175,43 @@ mod tests {
         let delete = "delete seeds.core.gardener.cloud a in \"ns\"".to_owned();
         let finalize = "update configmaps/finalizers o in \"ns\"".to_owned();
         let (plain, blocking) = (owned(None, "ConfigMap"), owned(Some(true), "ConfigMap"));
-        assert_eq!(asked(None, &plain), [""; 0], "whoever makes it may choose");
-        assert_eq!(asked(None, &blocking), std::slice::from_ref(&finalize));
-        assert_eq!(asked(Some(&none), &plain), std::slice::from_ref(&delete));
-        assert_eq!(asked(Some(&plain), &none), std::slice::from_ref(&delete));
-        assert_eq!(asked(Some(&plain), &plain), [""; 0]);
-        assert_eq!(asked(Some(&plain), &blocking), [delete.clone(), finalize]);
-        assert_eq!(asked(Some(&blocking), &plain), std::slice::from_ref(&delete));
+        assert_eq!(
+            required_rights(None, &plain),
+            [""; 0],
+            "whoever makes it may choose"
+        );
+        assert_eq!(required_rights(None, &blocking), std::slice::from_ref(&finalize));
+        assert_eq!(
+            required_rights(Some(&none), &plain),
+            std::slice::from_ref(&delete)
+        );
+        assert_eq!(
+            required_rights(Some(&plain), &none),
+            std::slice::from_ref(&delete)
+        );
+        assert_eq!(required_rights(Some(&plain), &plain), [""; 0]);
+        assert_eq!(
+            required_rights(Some(&plain), &blocking),
+            [delete.clone(), finalize]
+        );
+        assert_eq!(
+            required_rights(Some(&blocking), &plain),
+            std::slice::from_ref(&delete)
+        );
         let cluster_scoped = owned(Some(true), "Namespace");
-        let rights = asked(Some(&cluster_scoped), &cluster_scoped);
+        let rights = required_rights(Some(&cluster_scoped), &cluster_scoped);
         assert_eq!(rights, [""; 0], "it blocked it before");
-        let rights = asked(Some(&none), &cluster_scoped);
+        let rights = required_rights(Some(&none), &cluster_scoped);
         assert_eq!(
             rights,
             [delete, "update namespaces/finalizers o in \"\"".to_owned()]
         );
-        let unknown = asked(None, &owned(Some(true), "Nothing"));
+        let unknown = required_rights(None, &owned(Some(true), "Nothing"));
         assert_eq!(
             unknown,
             ["update *.*/finalizers * in \"\""],
             "who may finalize everything needs no look-up"
         );
-        assert_eq!(asked(None, &owned(Some(false), "Nothing")), [""; 0]);
+        assert_eq!(required_rights(None, &owned(Some(false), "Nothing")), [""; 0]);
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Sources {
     most: usize,
     held: Mutex<HashMap<IpAddr, usize>>,
     /// The counted checks of rights of each address, and the time of the last one.
-    asked: Mutex<HashMap<IpAddr, (i64, Timestamp)>>,
+    checks: Mutex<HashMap<IpAddr, (i64, Timestamp)>>,
 }
 
 /// A permit for a review, which is returned when it is dropped.
@@ -35,7 +35,7 @@ impl Sources {
         Arc::new(Self {
             most,
             held: Mutex::default(),
-            asked: Mutex::default(),
+            checks: Mutex::default(),
         })
     }
 
@@ -43,21 +43,21 @@ impl Sources {
     /// counted.
     pub(super) fn may_ask(&self, address: IpAddr, count: usize, now: Timestamp) -> bool {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        let left = |(asked, at): (i64, Timestamp)| {
+        let left = |(checks, at): (i64, Timestamp)| {
             let elapsed = now.duration_since(at).as_millis().max(0);
             let answered = i64::try_from(elapsed).unwrap_or(i64::MAX);
-            (asked - answered.saturating_mul(QUESTIONS_A_SECOND) / 1000).max(0)
+            (checks - answered.saturating_mul(QUESTIONS_A_SECOND) / 1000).max(0)
         };
-        let mut all = self.asked.lock();
+        let mut all = self.checks.lock();
         let source = network(address);
-        let before = all.get(&source).map_or(0, |&asked| left(asked));
+        let before = all.get(&source).map_or(0, |&checks| left(checks));
         if before.saturating_add(count) > QUESTIONS {
             return false;
         }
         all.insert(source, (before + count, now));
         // Addresses without counted checks are forgotten, so that the map does not grow for ever.
         if all.len() > 1024 {
-            all.retain(|_, asked| left(*asked) > 0);
+            all.retain(|_, checks| left(*checks) > 0);
         }
         true
     }
@@ -150,6 +150,6 @@ mod tests {
             assert!(sources.may_ask(IpAddr::V4(address.into()), 1, at(i64::from(address))));
         }
         assert!(sources.may_ask("10.0.0.1".parse().unwrap(), 1, at(60)));
-        assert!(sources.asked.lock().len() <= 1024);
+        assert!(sources.checks.lock().len() <= 1024);
     }
 }

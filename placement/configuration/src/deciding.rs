@@ -39,10 +39,10 @@ pub fn words(dialect: &dyn Dialect, standing: &DecidingState, configuration: &Va
                  since the server started"
             ),
         },
-        DecidingState::Waits(seen) => Words {
+        DecidingState::Waits(evidence) => Words {
             status: "False",
             reason: "OtherSchedulerRuns",
-            message: waiting(dialect.on_hub().scheduler, seen),
+            message: waiting(dialect.on_hub().scheduler, evidence),
         },
         DecidingState::Decides => Words {
             status: "True",
@@ -61,8 +61,8 @@ pub fn words(dialect: &dyn Dialect, standing: &DecidingState, configuration: &Va
 }
 
 /// The reason why Berth waits, and the way to end the wait.
-fn waiting(scheduler: Option<OwnScheduler>, seen: &str) -> String {
-    let mut text = format!("{seen}. Until it is stopped Berth observes");
+fn waiting(scheduler: Option<OwnScheduler>, evidence: &str) -> String {
+    let mut text = format!("{evidence}. Until it is stopped Berth observes");
     let Some(scheduler) = scheduler else {
         return text;
     };

@@ -62,10 +62,10 @@ impl AutoBindMode {
     /// Reads a stored SchedulerConfiguration.
     #[must_use]
     pub fn of(configuration: &Value) -> Self {
-        let said = configuration["spec"]["autoBind"].as_str();
+        let token = configuration["spec"]["autoBind"].as_str();
         Self::ALL
             .into_iter()
-            .find(|mode| said == Some(mode.as_str()))
+            .find(|mode| token == Some(mode.as_str()))
             .unwrap_or_default()
     }
 
@@ -292,8 +292,8 @@ impl Kind for SchedulerConfiguration {
         let mut errors = Vec::new();
         // The schema has already reported its errors, which the dialect reports again: these are left
         // out.
-        let told = self.schema.validate(new);
-        errors.extend(requests::problems(&**dialect, new, &told));
+        let reported = self.schema.validate(new);
+        errors.extend(requests::problems(&**dialect, new, &reported));
         let spec = new["spec"].as_object();
         for (field, value) in spec.into_iter().flatten() {
             if field == "autoBind" && value.is_boolean() {
@@ -305,7 +305,7 @@ impl Kind for SchedulerConfiguration {
                     .configuration()
                     .validate(value, &format!("spec.{name}"))
                     .into_iter();
-                errors.extend(found.filter(|error| !told.contains(error)));
+                errors.extend(found.filter(|error| !reported.contains(error)));
             } else if self.dialect(field).is_some() {
                 let detail = format!("belongs in the SchedulerConfiguration named {field}, not in {name}");
                 errors.push(FieldError::forbidden(format!("spec.{field}"), detail));

@@ -37,8 +37,8 @@ impl Mode {
     /// The mode that a stored SchedulerConfiguration sets, if any.
     #[must_use]
     pub fn of(configuration: &Value) -> Option<Self> {
-        let said = configuration["spec"]["mode"].as_str()?;
-        Self::ALL.into_iter().find(|mode| mode.as_str() == said)
+        let token = configuration["spec"]["mode"].as_str()?;
+        Self::ALL.into_iter().find(|mode| mode.as_str() == token)
     }
 }
 
@@ -69,7 +69,7 @@ pub struct Modes {
 
 /// Selection by a configuration's `spec.requests`.
 struct RequestSelection {
-    seen: Arc<Object>,
+    configuration: Arc<Object>,
     requests: Option<Arc<Requests>>,
 }
 
@@ -143,14 +143,14 @@ impl Modes {
                 _ => DecidingState::Observes,
             };
         }
-        let Some(seen) = self.own_schedulers.of(dialect) else {
+        let Some(evidence) = self.own_schedulers.of(dialect) else {
             return DecidingState::Decides;
         };
         let other = in_force.object().map_or(OtherScheduler::default(), |object| {
             OtherScheduler::of(object.value())
         });
         match other {
-            OtherScheduler::Wait => DecidingState::Waits(seen),
+            OtherScheduler::Wait => DecidingState::Waits(evidence),
             OtherScheduler::Ignore => DecidingState::Decides,
         }
     }
@@ -175,14 +175,14 @@ impl Mandate for Modes {
         };
         let mut all = self.selected.lock();
         if let Some(selected) = all.get(dialect)
-            && Arc::ptr_eq(&selected.seen, &in_force)
+            && Arc::ptr_eq(&selected.configuration, &in_force)
         {
             return selected.requests.clone();
         }
         // The configuration is valid, so that its requests can be parsed.
         let requests = requests::read(in_force.value()).unwrap_or_else(|_| Some(Arc::new(Requests::None)));
         let selected = RequestSelection {
-            seen: in_force,
+            configuration: in_force,
             requests: requests.clone(),
         };
         all.insert(dialect.to_owned(), selected);
@@ -248,8 +248,8 @@ mod tests {
         assert!(!usual.decides("ocm"), "it was there before Berth");
         assert!(usual.decides("gardener"), "Berth stores it");
         assert!(usual.decides("fleet") && !usual.decides("openmcp"), "as they say");
-        let told = modes(Some(Mode::Decide), &[("fleet", "Observe")]);
-        assert!(told.decides("ocm") && !told.decides("fleet"));
+        let set = modes(Some(Mode::Decide), &[("fleet", "Observe")]);
+        assert!(set.decides("ocm") && !set.decides("fleet"));
     }
 
     #[test]

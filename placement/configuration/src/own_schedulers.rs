@@ -36,10 +36,10 @@ impl OtherScheduler {
     /// The rule that a stored SchedulerConfiguration sets.
     #[must_use]
     pub fn of(configuration: &Value) -> Self {
-        let said = configuration["spec"][FIELD].as_str();
+        let token = configuration["spec"][FIELD].as_str();
         Self::ALL
             .into_iter()
-            .find(|other| said == Some(other.as_str()))
+            .find(|other| token == Some(other.as_str()))
             .unwrap_or_default()
     }
 }
@@ -63,14 +63,14 @@ impl Default for OwnSchedulers {
 impl OwnSchedulers {
     /// Records the evidence that the scheduler of `dialect` runs, or that it does not run (`None`).
     /// Returns whether the record changes.
-    pub fn note(&self, dialect: &'static str, seen: Option<&str>) -> bool {
+    pub fn note(&self, dialect: &'static str, evidence: Option<&str>) -> bool {
         let mut running = self.running.lock();
         let before = running.get(dialect).map(|text| &**text);
-        if before == seen {
+        if before == evidence {
             return false;
         }
-        match seen {
-            Some(seen) => drop(running.insert(dialect, seen.into())),
+        match evidence {
+            Some(evidence) => drop(running.insert(dialect, evidence.into())),
             None => drop(running.remove(dialect)),
         }
         drop(running);

@@ -38,10 +38,10 @@ pub(super) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>)
 /// # Errors
 /// All errors of the field.
 pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<FieldError>> {
-    let Some(said) = configuration["spec"].get(FIELD).filter(|said| !said.is_null()) else {
+    let Some(value) = configuration["spec"].get(FIELD).filter(|value| !value.is_null()) else {
         return Ok(None);
     };
-    let mut form = SCHEMA.read::<Form>(said, PATH);
+    let mut form = SCHEMA.read::<Form>(value, PATH);
     let given = form.value.clone();
     let mut compiled = |field: &str, selector: Option<LabelSelector>| {
         let selector = selector.map(|selector| Selector::compile(&selector, field));
@@ -63,9 +63,13 @@ pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<F
 
 /// Errors of the field in a configuration of `dialect`, without the given errors, which the schema has
 /// already reported.
-pub(super) fn problems(dialect: &dyn Dialect, configuration: &Value, told: &[FieldError]) -> Vec<FieldError> {
-    let said = &configuration["spec"][FIELD];
-    if said.is_null() {
+pub(super) fn problems(
+    dialect: &dyn Dialect,
+    configuration: &Value,
+    reported: &[FieldError],
+) -> Vec<FieldError> {
+    let value = &configuration["spec"][FIELD];
+    if value.is_null() {
         return Vec::new();
     }
     if let Some(field) = dialect.configuration().selects_requests() {
@@ -73,10 +77,10 @@ pub(super) fn problems(dialect: &dyn Dialect, configuration: &Value, told: &[Fie
         return vec![FieldError::forbidden(PATH, detail)];
     }
     let mut errors = read(configuration).err().unwrap_or_default();
-    errors.retain(|error| !told.contains(error));
+    errors.retain(|error| !reported.contains(error));
     let cluster_scoped = dialect.demands().iter().filter(|demand| !demand.namespaced);
     let kinds: Vec<&str> = cluster_scoped.map(|demand| demand.kind).collect();
-    if !said["namespaceSelector"].is_null() && !kinds.is_empty() {
+    if !value["namespaceSelector"].is_null() && !kinds.is_empty() {
         let detail = format!("a {} has no namespace: use selector", kinds.join(" or "));
         errors.push(FieldError::forbidden(NAMESPACES, detail));
     }

@@ -101,17 +101,17 @@ impl Keeper {
         let mut done = true;
         for (name, object) in self.engine.source().cached(config::RESOURCE).iter(None, None) {
             let deciding = self.deciding(&name.name, object.value());
-            let Some(told) = told(&self.kind, object, deciding.as_ref(), now) else {
+            let Some(updated) = with_verdicts(&self.kind, object, deciding.as_ref(), now) else {
                 continue;
             };
-            if let Some(problem) = not_in_force(&told) {
+            if let Some(problem) = not_in_force(&updated) {
                 tracing::warn!(configuration = %name.name, problem, "SchedulerConfiguration is invalid and not in force; fix the fields that are named");
             }
             let write = Planned {
                 verb: Verb::Update,
                 key: Key::new(config::RESOURCE, "", &name.name),
                 subresource: "status",
-                object: told,
+                object: updated,
                 base: Some(object.revision()),
             };
             let commit = Commit {
@@ -151,12 +151,13 @@ impl Keeper {
 /// The reason why a configuration is not in force, from its condition.
 fn not_in_force(configuration: &Value) -> Option<&str> {
     let mut conditions = configuration["status"]["conditions"].as_array()?.iter();
-    let said = conditions.find(|condition| condition["type"] == VALID && condition["status"] == "False")?;
-    said["message"].as_str()
+    let valid_condition =
+        conditions.find(|condition| condition["type"] == VALID && condition["status"] == "False")?;
+    valid_condition["message"].as_str()
 }
 
 /// `object` with its present conditions; `None` when they are unchanged.
-fn told(
+fn with_verdicts(
     kind: &SchedulerConfiguration,
     object: &Object,
     deciding: Option<&Words>,
@@ -173,19 +174,19 @@ fn told(
         );
         ("False", "Invalid", message)
     };
-    let mut said = vec![ConditionDraft {
+    let mut conditions = vec![ConditionDraft {
         r#type: VALID,
         status,
         reason,
         message: &message,
     }];
-    said.extend(deciding.map(|words| ConditionDraft {
+    conditions.extend(deciding.map(|words| ConditionDraft {
         r#type: DECIDING,
         status: words.status,
         reason: words.reason,
         message: &words.message,
     }));
-    with_conditions(object, &said, now)
+    with_conditions(object, &conditions, now)
 }
 
 /// The wanted condition.
@@ -202,7 +203,7 @@ pub struct ConditionDraft<'a> {
 }
 
 /// `object` with the given conditions; `None` when they are unchanged.
-pub fn with_conditions(object: &Object, said: &[ConditionDraft<'_>], now: Timestamp) -> Option<Value> {
+pub fn with_conditions(object: &Object, drafts: &[ConditionDraft<'_>], now: Timestamp) -> Option<Value> {
     let mut value = Value::clone(object.value());
     let generation = object.meta().generation();
     let known = value["status"]["conditions"]
@@ -210,19 +211,19 @@ pub fn with_conditions(object: &Object, said: &[ConditionDraft<'_>], now: Timest
         .cloned()
         .unwrap_or_default();
     let mut conditions = known.clone();
-    for said in said {
-        let before = known.iter().find(|condition| condition["type"] == said.r#type);
-        let same = before.filter(|condition| condition["status"] == said.status);
+    for draft in drafts {
+        let before = known.iter().find(|condition| condition["type"] == draft.r#type);
+        let same = before.filter(|condition| condition["status"] == draft.status);
         let since = same.and_then(|condition| condition["lastTransitionTime"].as_str().map(str::to_owned));
         let condition = json!({
-            "type": said.r#type,
-            "status": said.status,
-            "reason": said.reason,
-            "message": said.message,
+            "type": draft.r#type,
+            "status": draft.status,
+            "reason": draft.reason,
+            "message": draft.message,
             "lastTransitionTime": since.unwrap_or_else(|| berth_apimachinery::time::rfc3339(now)),
             "observedGeneration": generation,
         });
-        match conditions.iter_mut().find(|other| other["type"] == said.r#type) {
+        match conditions.iter_mut().find(|other| other["type"] == draft.r#type) {
             Some(place) => *place = condition,
             None => conditions.push(condition),
         }

@@ -271,7 +271,7 @@ fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: I
         decision,
         places,
     };
-    let told = view.candidate(report::Entry::Target(candidate), true);
+    let facts = view.candidate(report::Entry::Target(candidate), true);
     let refusals = decision.solved.rejections_of(candidate);
     let note = |index: usize| {
         let remedies = inventory
@@ -280,12 +280,12 @@ fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: I
         let notes = remedies.into_iter().filter(|remedy| remedy.edits.is_empty());
         notes.map(|remedy| remedy.text).collect::<Vec<_>>().join("; ")
     };
-    let rejections = told.rejections.into_iter().enumerate();
+    let rejections = facts.rejections.into_iter().enumerate();
     TargetAdvice {
-        cluster_name: told.cluster_name,
-        target: told.target,
-        feasible: told.feasible,
-        picked: told.picked,
+        cluster_name: facts.cluster_name,
+        target: facts.target,
+        feasible: facts.feasible,
+        picked: facts.picked,
         rejections: rejections
             .map(|(index, entry)| Obstacle {
                 plugin: entry.plugin,

@@ -233,7 +233,7 @@ fn contested(name: &str, candidates: &[Candidate], placed: &[PlacedCluster]) -> 
         });
     let mut reasons: Vec<String> = candidate.map_or_else(
         || vec!["there is no such cluster among those that are considered".to_owned()],
-        |candidate| candidate.rejections.iter().map(told).collect(),
+        |candidate| candidate.rejections.iter().map(rejection_text).collect(),
     );
     let rank = candidate.and_then(|candidate| candidate.rank);
     if let (true, Some(rank)) = (reasons.is_empty(), rank) {
@@ -250,7 +250,7 @@ fn contested(name: &str, candidates: &[Candidate], placed: &[PlacedCluster]) -> 
 
 /// `Plugin/Reason: sentence`, or `Reason: sentence` where other clusters are better, since no plugin
 /// refuses the cluster then.
-fn told(rejection: &RejectionEntry) -> String {
+fn rejection_text(rejection: &RejectionEntry) -> String {
     let (plugin, reason, message) = (&rejection.plugin, &rejection.reason, &rejection.message);
     match plugin.is_empty() {
         true => format!("{reason}: {message}"),

@@ -32,10 +32,12 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn the_only_thread_answers_others_while_much_is_decided() {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let deciding = tokio::spawn(async move {
-            tokio::spawn(async move { tell.send(()).unwrap() });
-            aside(MANY + 1, || told.recv_timeout(Duration::from_secs(10)).is_ok())
+            tokio::spawn(async move { sender.send(()).unwrap() });
+            aside(MANY + 1, || {
+                receiver.recv_timeout(Duration::from_secs(10)).is_ok()
+            })
         });
         assert!(deciding.await.unwrap(), "the other task did not run");
     }

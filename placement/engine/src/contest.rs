@@ -257,11 +257,11 @@ fn picks(bound: &BindOutcome) -> Vec<(Arc<str>, Option<i64>)> {
 
 fn sentence(dialect: &str, undone: &Undone) -> String {
     let Undone { key, manager } = undone;
-    let who = manager
+    let author = manager
         .as_ref()
         .map_or_else(|| "another program".to_owned(), |manager| format!("{manager:?}"));
     format!(
-        "{who} changed {key} each time Berth had written the decision there; Berth put it right {CORRECTIONS} times and leaves it \
+        "{author} changed {key} each time Berth had written the decision there; Berth put it right {CORRECTIONS} times and leaves it \
          alone now, until the spec of the request or of the SchedulerConfiguration {dialect} changes, somebody binds it, or Berth \
          is restarted: stop the other writer, or let it decide (spec.mode, spec.requests)"
     )

@@ -243,9 +243,9 @@ mod tests {
         let fourth = world.put(Some(json!({"mode": "wrong", "toy": {"prefix": "c"}})));
         assert_eq!(now().spec()["autoBind"], "Off");
         assert_eq!(world.folded(&fourth), Some(json!("b")), "as before");
-        let gone = world.put(None);
+        let deletion = world.put(None);
         assert!(matches!(now(), InForce::Nothing));
-        assert_eq!(world.folded(&gone), Some(Value::Null));
+        assert_eq!(world.folded(&deletion), Some(Value::Null));
         world.put(Some(json!({"mode": "wrong"})));
         assert!(matches!(now(), InForce::Unknown), "what is gone is forgotten");
     }

@@ -60,7 +60,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Effects of the changes that lead from `before` to `world`. The demands in `asked` are decided
+    /// Effects of the changes that lead from `before` to `world`. The demands in `requested` are decided
     /// even if they are not due, and reported even if they do not move.
     ///
     /// # Errors
@@ -69,9 +69,9 @@ impl Plan {
         before: &Snapshot,
         world: &mut World,
         terms: &Terms,
-        asked: impl Fn(&Key) -> bool,
+        requested: impl Fn(&Key) -> bool,
     ) -> Result<Self, Fault> {
-        Self::of_some(before, world, terms, asked, |_| true)
+        Self::of_some(before, world, terms, requested, |_| true)
     }
 
     /// A plan like [`Plan::of`], with entries and counts only for demands that `shown` accepts. The
@@ -83,11 +83,11 @@ impl Plan {
         before: &Snapshot,
         world: &mut World,
         terms: &Terms,
-        asked: impl Fn(&Key) -> bool,
+        requested: impl Fn(&Key) -> bool,
         shown: impl Fn(&Key) -> bool,
     ) -> Result<Self, Fault> {
         let demands = world.snapshot().inventory.demands();
-        let asked: BTreeSet<Key> = demands.into_iter().filter(|demand| asked(demand)).collect();
+        let requested: BTreeSet<Key> = demands.into_iter().filter(|demand| requested(demand)).collect();
         let mut run = PlanRun {
             world,
             terms,
@@ -96,12 +96,12 @@ impl Plan {
             plan: Self::default(),
         };
         run.take_due();
-        run.queue.add(asked.iter().cloned());
+        run.queue.add(requested.iter().cloned());
         run.settle()?;
         let PlanRun { ends, mut plan, .. } = run;
         plan.compare(before, world.snapshot(), terms, &shown, &|demand| End {
             made: ends.get(demand),
-            asked: asked.contains(demand),
+            requested: requested.contains(demand),
         })?;
         Ok(plan)
     }
@@ -144,10 +144,10 @@ impl Plan {
                 compare::clusters(before, &demand, terms.now),
                 compare::clusters(after, &demand, terms.now),
             );
-            let End { made, asked } = end(&demand);
+            let End { made, requested } = end(&demand);
             let verdict = compare::verdict(was.as_ref(), is.as_ref());
-            self.counts.same += usize::from(verdict == Verdict::Same && (made.is_some() || asked));
-            if verdict == Verdict::Same && !asked {
+            self.counts.same += usize::from(verdict == Verdict::Same && (made.is_some() || requested));
+            if verdict == Verdict::Same && !requested {
                 continue;
             }
             let old = decide(before, &demand, terms)?;
@@ -175,7 +175,7 @@ struct End<'a> {
     /// Text of the decision that made the demand's place, or of the last decision.
     made: Option<&'a DecisionText>,
     /// Whether the entry was requested.
-    asked: bool,
+    requested: bool,
 }
 
 fn as_text<S: Serializer>(keys: &[Key], serializer: S) -> Result<S::Ok, S::Error> {
@@ -285,8 +285,8 @@ impl PlanRun<'_> {
         let snapshot = self.world.snapshot();
         let writes = snapshot.inventory.writes(&decision);
         if !writes.is_empty() || !self.ends.contains_key(&demand) {
-            let said = DecisionText::of(snapshot, &decision);
-            self.ends.insert(demand.clone(), said);
+            let text = DecisionText::of(snapshot, &decision);
+            self.ends.insert(demand.clone(), text);
         }
         let made = self.world.make(&writes, self.terms.now);
         made.map_err(|malformed| Fault::new(&demand, malformed.to_string()))?;

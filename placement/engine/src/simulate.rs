@@ -241,13 +241,13 @@ impl Simulation {
         let mut whole = Plan::default();
         let changed = before.iter().zip(&mut self.worlds);
         for (before, world) in changed.filter(|(_, world)| world.changes() > 0) {
-            let asked = plan::on_drained(before, steps, terms.now);
+            let requested = plan::on_drained(before, steps, terms.now);
             let dialect = &*before.dialect;
-            let (asked, shown) = (
-                |demand: &Key| asked.contains(demand),
+            let (requested, shown) = (
+                |demand: &Key| requested.contains(demand),
                 |demand: &Key| wanted(dialect, demand),
             );
-            let part = Plan::of_some(before, world, &terms.for_plans(), asked, shown);
+            let part = Plan::of_some(before, world, &terms.for_plans(), requested, shown);
             whole.add(part.map_err(NoPlan::Fault)?);
         }
         Ok(whole)

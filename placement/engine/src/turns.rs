@@ -22,7 +22,7 @@ pub(crate) enum Part<'a, T> {
 pub(crate) struct Turn<'a, T> {
     turns: &'a Turns<T>,
     about: &'a Key,
-    told: watch::Sender<Option<T>>,
+    sender: watch::Sender<Option<T>>,
 }
 
 impl<T> Default for Turns<T> {
@@ -34,22 +34,22 @@ impl<T> Default for Turns<T> {
 impl<T> Turns<T> {
     pub(crate) fn join<'a>(&'a self, about: &'a Key) -> Part<'a, T> {
         let mut turns = self.0.lock();
-        if let Some(told) = turns.get(about) {
-            return Part::Wait(told.clone());
+        if let Some(receiver) = turns.get(about) {
+            return Part::Wait(receiver.clone());
         }
-        let (told, waiting) = watch::channel(None);
-        turns.insert(about.clone(), waiting);
+        let (sender, receiver) = watch::channel(None);
+        turns.insert(about.clone(), receiver);
         Part::Do(Turn {
             turns: self,
             about,
-            told,
+            sender,
         })
     }
 }
 
 impl<T> Turn<'_, T> {
     pub(crate) fn end(self, answer: T) {
-        self.told.send_replace(Some(answer));
+        self.sender.send_replace(Some(answer));
     }
 }
 

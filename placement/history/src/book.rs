@@ -204,14 +204,14 @@ mod tests {
     }
 
     /// The recorded steps of one decision with these successive states, each a phase and clusters.
-    fn steps(seen: &[Option<(&str, &[&str])>]) -> Vec<String> {
+    fn steps(states: &[Option<(&str, &[&str])>]) -> Vec<String> {
         let mut book = Book::default();
         let place = Name::new("ns", "p.ocm");
-        for (millis, side) in (0..).zip(seen) {
+        for (millis, side) in (0..).zip(states) {
             let to = side.map(|(phase, clusters)| (About::default(), standing(phase, clusters)));
             book.note(&place, to, at(millis));
         }
-        let told = |side: &Option<Arc<DecisionState>>| match side {
+        let text = |side: &Option<Arc<DecisionState>>| match side {
             None => "-".to_owned(),
             Some(standing) => format!("{} {}", standing.phase, standing.names().collect::<String>()),
         };
@@ -219,7 +219,7 @@ mod tests {
         taken
             .iter()
             .flat_map(|(_, waiting)| &waiting.steps)
-            .map(|step| format!("{} > {}", told(&step.from), told(&step.to)))
+            .map(|step| format!("{} > {}", text(&step.from), text(&step.to)))
             .collect()
     }
 

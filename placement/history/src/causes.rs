@@ -61,10 +61,10 @@ struct Slot {
     /// Changes that may have altered the form of the demand's Decision.
     view: Views,
     /// The creation of the demand, of the newest object of that name.
-    made: Option<Note>,
+    creation: Option<Note>,
     /// The deletion of the demand. Later changes are not causes of its end, and the deletion is not a
     /// cause for the next object of that name.
-    gone: Option<Note>,
+    deletion: Option<Note>,
 }
 
 /// The causes of future decisions.
@@ -134,8 +134,8 @@ impl Causes {
             .and_then(|slot| slot.decide.seen(seen, now, soon));
         let slot = notes.of.get_mut(demand);
         let own = slot.and_then(|slot| {
-            let gone = slot.gone.as_ref().map(|note| note.change.revision);
-            let is_other = |note: &Note| Some(note.change.revision) != gone;
+            let deletion = slot.deletion.as_ref().map(|note| note.change.revision);
+            let is_other = |note: &Note| Some(note.change.revision) != deletion;
             let due = slot.decide.seen(seen, now, is_other);
             let view = slot.view.seen(seen, |note| soon(note) && is_other(note));
             let found = earlier_seen(due, view.map(|note| (note, 0)), seen);
@@ -143,8 +143,8 @@ impl Causes {
                 slot.decide.drop_through(note.change.revision);
                 slot.view.drop_through(note.change.revision);
             }
-            let made = slot.made.clone().filter(soon);
-            found.or(made.map(|note| (note, 0)))
+            let creation = slot.creation.clone().filter(soon);
+            found.or(creation.map(|note| (note, 0)))
         });
         let found = earlier_seen(own, of_all, seen);
         drop(notes);
@@ -155,26 +155,26 @@ impl Causes {
     pub(crate) fn take_gone(&self, demand: &Key, seen: Timestamp) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let slot = notes.of.get_mut(demand)?;
-        let gone = slot.gone.take()?;
+        let deletion = slot.deletion.take()?;
         let is_replaced = slot
-            .made
+            .creation
             .as_ref()
-            .is_some_and(|made| made.change.revision > gone.change.revision);
+            .is_some_and(|creation| creation.change.revision > deletion.change.revision);
         match is_replaced {
             true => {
-                slot.decide.drop_through(gone.change.revision);
-                slot.view.drop_through(gone.change.revision);
+                slot.decide.drop_through(deletion.change.revision);
+                slot.view.drop_through(deletion.change.revision);
             }
             false => drop(notes.of.remove(demand)),
         }
         drop(notes);
-        within(gone.at, seen, SOON).then(|| self.shown_to(demand, &gone.change, 0))
+        within(deletion.at, seen, SOON).then(|| self.shown_to(demand, &deletion.change, 0))
     }
 
     /// The part of `change`, which came after `more` others, that readers of the decision on `demand`
     /// may see.
     fn shown_to(&self, demand: &Key, change: &ObjectChange, more: u64) -> RecordCause {
-        let cause = change.told(more);
+        let cause = change.as_cause(more);
         let namespace = match demand.namespace.is_empty() {
             // The demand is itself a namespace.
             true => &demand.name,
@@ -199,7 +199,7 @@ impl Causes {
         let keep = |slot: &mut Slot| {
             slot.decide.drop_over(now);
             slot.view.drop_over(now);
-            let moments = [&slot.made, &slot.gone].into_iter().flatten();
+            let moments = [&slot.creation, &slot.deletion].into_iter().flatten();
             let is_soon = moments.into_iter().any(|note| within(note.at, now, SOON));
             is_soon || !slot.decide.is_empty() || !slot.view.is_empty()
         };
@@ -250,7 +250,7 @@ impl ObjectChange {
         })
     }
 
-    fn told(&self, more: u64) -> RecordCause {
+    fn as_cause(&self, more: u64) -> RecordCause {
         RecordCause {
             r#type: CauseType::Object,
             verb: self.verb.to_owned(),
@@ -342,8 +342,8 @@ impl Witness for Causes {
         // The change may be of a demand with notes itself.
         if let Some(slot) = notes.of.get_mut(&change.key) {
             match (&change.old, &change.new) {
-                (_, None) => slot.gone = Some(note),
-                (None, Some(_)) => slot.made = Some(note),
+                (_, None) => slot.deletion = Some(note),
+                (None, Some(_)) => slot.creation = Some(note),
                 (Some(_), Some(_)) => {}
             }
         }

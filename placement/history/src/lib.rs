@@ -62,7 +62,7 @@ pub struct History {
     /// The resource of namespaces, where the store has all namespaces.
     namespaces: Option<GroupResource>,
     causes: Arc<Causes>,
-    seen: Arc<BindListener>,
+    listener: Arc<BindListener>,
 }
 
 /// The recorder at work.
@@ -92,7 +92,7 @@ impl History {
         });
         let causes = Causes::new(Arc::clone(engine.clock()), of_clusters.collect(), managers);
         let causes = Arc::new(causes);
-        let seen = Arc::new(BindListener::new(Arc::clone(engine.clock()), Arc::clone(&causes)));
+        let listener = Arc::new(BindListener::new(Arc::clone(engine.clock()), Arc::clone(&causes)));
         if bounds.per_decision > 0 {
             engine.witness(Arc::clone(&causes) as Arc<_>)?;
         }
@@ -103,14 +103,14 @@ impl History {
             bounds,
             namespaces,
             causes,
-            seen,
+            listener,
         }))
     }
 
     /// Observer for bindings; `None` where no history is kept.
     #[must_use]
     pub fn observer(&self) -> Option<Arc<dyn BindObserver>> {
-        (self.bounds.per_decision > 0).then(|| Arc::clone(&self.seen) as Arc<_>)
+        (self.bounds.per_decision > 0).then(|| Arc::clone(&self.listener) as Arc<_>)
     }
 
     /// Starts to record, or deletes all records where no history is kept. Where servers share the

@@ -34,9 +34,9 @@ pub(crate) struct Change<'a> {
     /// State after.
     pub(crate) to: Option<&'a DecisionState>,
     /// Text of the decision that made the change, where Berth decided.
-    pub(crate) said: Option<&'a DecisionText>,
+    pub(crate) text: Option<&'a DecisionText>,
     /// Cause of the change where Berth did not decide: a change of an object at that time.
-    pub(crate) seen: Option<RecordCause>,
+    pub(crate) observed_cause: Option<RecordCause>,
     /// Whether the change was not observed.
     pub(crate) unseen: bool,
 }
@@ -57,13 +57,13 @@ pub(crate) fn moved<'a>(from: Option<&'a DecisionState>, to: Option<&'a Decision
 pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
     let [joined, left] = moved(change.from, change.to);
     let held = |side: Option<&DecisionState>| side.map(DecisionState::held);
-    let said = change.said;
+    let text = change.text;
     let mut to = change.to.map(DecisionState::cut);
-    if let (Some(to), Some(said)) = (&mut to, said) {
-        to.message.clone_from(&said.message);
+    if let (Some(to), Some(text)) = (&mut to, text) {
+        to.message.clone_from(&text.message);
     }
-    let after = said
-        .map(|said| &said.reasons)
+    let after = text
+        .map(|text| &text.reasons)
         .or(change.to.and_then(|to| to.reasons.as_ref()));
     let before = change.from.and_then(|from| from.reasons.as_ref());
     RecordSpec {
@@ -75,7 +75,7 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
             .as_str()
             .into(),
         from: change.from.map(DecisionState::cut),
-        clusters: clusters(&joined, &left, said),
+        clusters: clusters(&joined, &left, text),
         joined_count: joined.len(),
         left_count: left.len(),
         // A missing decision has no refusals.
@@ -91,14 +91,14 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
     }
 }
 
-fn clusters(joined: &[&str], left: &[&str], said: Option<&DecisionText>) -> Vec<MovedCluster> {
-    let told = |name: &str, part: Move| {
-        let mut all = said.iter().flat_map(|said| &said.clusters);
+fn clusters(joined: &[&str], left: &[&str], text: Option<&DecisionText>) -> Vec<MovedCluster> {
+    let entry = |name: &str, part: Move| {
+        let mut all = text.iter().flat_map(|text| &text.clusters);
         let known = all.find(|cluster| cluster.cluster_name == name && cluster.change == part);
         known.cloned().unwrap_or_else(|| MovedCluster::named(name, part))
     };
-    let joined = joined.iter().take(SHOWN).map(|name| told(name, Move::Joined));
-    let left = left.iter().take(SHOWN).map(|name| told(name, Move::Left));
+    let joined = joined.iter().take(SHOWN).map(|name| entry(name, Move::Joined));
+    let left = left.iter().take(SHOWN).map(|name| entry(name, Move::Left));
     joined.chain(left).collect()
 }
 
@@ -116,28 +116,28 @@ fn reasons(before: Option<&Reasons>, after: Option<&Reasons>) -> Vec<ReasonChang
 }
 
 fn cause(change: &Change<'_>) -> RecordCause {
-    match (change.said, &change.seen) {
+    match (change.text, &change.observed_cause) {
         _ if change.unseen => RecordCause::of(CauseType::Unseen),
-        (Some(said), _) if said.by.is_some() => RecordCause::of(CauseType::Request),
-        (Some(said), _) => said
+        (Some(text), _) if text.by.is_some() => RecordCause::of(CauseType::Request),
+        (Some(text), _) => text
             .cause
             .clone()
             .unwrap_or_else(|| RecordCause::of(CauseType::Time)),
-        (None, Some(seen)) => seen.clone(),
+        (None, Some(observed_cause)) => observed_cause.clone(),
         (None, None) => RecordCause::of(CauseType::Time),
     }
 }
 
 fn actor(change: &Change<'_>) -> RecordActor {
-    match (change.said, &change.seen) {
+    match (change.text, &change.observed_cause) {
         _ if change.unseen => RecordActor::default(),
-        (Some(said), _) => RecordActor {
-            user: said.by.clone().unwrap_or_else(|| said.actor.to_owned()),
+        (Some(text), _) => RecordActor {
+            user: text.by.clone().unwrap_or_else(|| text.actor.to_owned()),
             field_manager: String::new(),
         },
-        (None, Some(seen)) => RecordActor {
+        (None, Some(observed_cause)) => RecordActor {
             user: String::new(),
-            field_manager: seen.field_manager.clone(),
+            field_manager: observed_cause.field_manager.clone(),
         },
         (None, None) => RecordActor::default(),
     }

@@ -319,11 +319,11 @@ mod tests {
     #[test]
     fn what_a_record_says_takes_no_room_where_the_book_says_the_same() {
         let (place, mut book) = (Name::new("ns", "a"), Book::default());
-        let seen = DecisionState {
+        let state = DecisionState {
             reasons: Some([(("P", "R"), 2)].into_iter().collect()),
             ..standing::standing("3", &[])
         };
-        book.know(place.clone(), About::default(), seen.into());
+        book.know(place.clone(), About::default(), state.into());
         let mut index = RecordIndex::default();
         let mut shares = |second| {
             index.add(&record("a", second), &book);

@@ -57,7 +57,7 @@ pub(super) struct Recorder {
 struct RecorderSources {
     decisions: Box<dyn Watch>,
     /// Revision of each resource in the list that the watch began with.
-    seen: BTreeMap<GroupResource, berth_apimachinery::Revision>,
+    list_revisions: BTreeMap<GroupResource, berth_apimachinery::Revision>,
     records: Box<dyn Watch>,
 }
 
@@ -134,13 +134,13 @@ impl Recorder {
         let decisions = shown.watch(Scope::Many(vec![DECISIONS, CLUSTER_DECISIONS]), shown.revision())?;
         let lists = [DECISIONS, CLUSTER_DECISIONS].map(|resource| (resource, shown.cached(resource)));
         let now = self.history.clock().now();
-        let gone: Vec<Name> = self
+        let ended: Vec<Name> = self
             .book
             .places()
             .filter(|place| !lists.iter().any(|(_, list)| list.items.contains_key(*place)))
             .cloned()
             .collect();
-        for place in gone {
+        for place in ended {
             self.book.note(&place, None, now);
         }
         for object in lists.iter().flat_map(|(_, list)| list.items.values()) {
@@ -148,7 +148,7 @@ impl Recorder {
         }
         let mut followed = RecorderSources {
             decisions,
-            seen: lists
+            list_revisions: lists
                 .into_iter()
                 .map(|(resource, list)| (resource, list.revision))
                 .collect(),
@@ -185,7 +185,7 @@ impl Recorder {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return self.end(&mut followed).await,
-                events = followed.decisions.next(BATCH) => self.hear(&events?, &followed.seen),
+                events = followed.decisions.next(BATCH) => self.hear(&events?, &followed.list_revisions),
                 events = followed.records.next(BATCH) => self.index(&events?),
                 Ok(()) = self.leading.changed() => self.judge(),
                 _ = flushes.tick(), if self.book.oldest().is_some() => {
@@ -208,7 +208,7 @@ impl Recorder {
     /// Reads all pending changes.
     async fn hear_what_came(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
         while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.decisions.next(BATCH)).await {
-            self.hear(&events?, &followed.seen);
+            self.hear(&events?, &followed.list_revisions);
         }
         Ok(())
     }
@@ -228,11 +228,15 @@ impl Recorder {
         !self.history.store.is_shared() || *self.leading.borrow()
     }
 
-    fn hear(&mut self, events: &[Arc<Event>], seen: &BTreeMap<GroupResource, berth_apimachinery::Revision>) {
+    fn hear(
+        &mut self,
+        events: &[Arc<Event>],
+        list_revisions: &BTreeMap<GroupResource, berth_apimachinery::Revision>,
+    ) {
         let now = self.history.clock().now();
         for event in events {
             let change = &event.change;
-            if seen
+            if list_revisions
                 .get(&change.key.resource)
                 .is_some_and(|&revision| change.revision <= revision)
             {
@@ -383,14 +387,17 @@ impl Recorder {
     /// Whether another server may still record the change, which it made.
     fn leaves_to_others(&self, place: &Name, waiting: &PendingSteps, now: Timestamp) -> bool {
         let waited = Duration::try_from(now.duration_since(waiting.since)).unwrap_or_default();
-        self.history.store.is_shared() && waited < GRACE && !self.history.seen.knows(place)
+        self.history.store.is_shared() && waited < GRACE && !self.history.listener.knows(place)
     }
 
     /// The write of the record of `step`, if this server has to record the step and it is not recorded.
     fn record(&mut self, place: &Name, step: &Step, now: Timestamp) -> Option<Write> {
         let [joined, left] = record::moved(step.from.as_deref(), step.to.as_deref());
-        let said = self.history.seen.take(place, &joined, &left, step.to.is_none());
-        if said.is_none() && !self.leads() {
+        let text = self
+            .history
+            .listener
+            .take(place, &joined, &left, step.to.is_none());
+        if text.is_none() && !self.leads() {
             return None;
         }
         // The end state of the last record, where it differs: this record then continues from there.
@@ -407,7 +414,7 @@ impl Recorder {
             })),
             (from, _) => from,
         };
-        let seen = match &said {
+        let observed_cause = match &text {
             None if !step.unseen => self.what_happened(step),
             _ => None,
         };
@@ -417,9 +424,9 @@ impl Recorder {
             at: step.at,
             from: from.as_deref(),
             to: step.to.as_deref(),
-            said: said.as_ref(),
-            seen,
-            unseen: step.unseen && said.is_none(),
+            text: text.as_ref(),
+            observed_cause,
+            unseen: step.unseen && text.is_none(),
         });
         // The number is higher than the last one, even if another server's clock was ahead.
         let last = self
@@ -509,7 +516,7 @@ impl Recorder {
     /// recorded.
     async fn sweep(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
         self.history.causes.sweep();
-        self.history.seen.sweep();
+        self.history.listener.sweep();
         if self.is_stale
             && let Err(error) = self.load().await
         {
@@ -526,9 +533,9 @@ impl Recorder {
             self.hear_what_came(followed).await?;
             self.look_for_the_gone(now);
         }
-        let mut gone = self.recorded.take_all_surplus(&self.history.bounds, now);
-        gone.extend(self.of_gone_namespaces());
-        self.write(deletions(gone).collect()).await;
+        let mut surplus = self.recorded.take_all_surplus(&self.history.bounds, now);
+        surplus.extend(self.of_gone_namespaces());
+        self.write(deletions(surplus).collect()).await;
         Ok(())
     }
 
@@ -537,14 +544,14 @@ impl Recorder {
             let engine = &self.history.engine;
             engine.snapshot(dialect).is_some() && engine.complete(dialect).is_ok()
         };
-        let gone: Vec<(Name, About, Arc<DecisionState>)> = self
+        let ended: Vec<(Name, About, Arc<DecisionState>)> = self
             .recorded
             .all()
             .filter(|(place, last)| self.book.standing(place).is_none() && is_complete(&last.about.dialect))
             .filter_map(|(place, last)| Some((place.clone(), last.about.clone(), last.to.clone()?)))
             .filter(|(place, ..)| !self.book.waits(place))
             .collect();
-        for (place, about, last) in gone {
+        for (place, about, last) in ended {
             self.missed(&place, about, Some(last), None, now);
         }
     }
@@ -556,9 +563,10 @@ impl Recorder {
             return Vec::new();
         };
         let there = self.history.store.cached(namespaces);
-        let gone = self.recorded.namespaces().into_iter();
-        let gone: Vec<Arc<str>> = gone.filter(|name| there.get("", name).is_none()).collect();
-        gone.iter()
+        let deleted = self.recorded.namespaces().into_iter();
+        let deleted: Vec<Arc<str>> = deleted.filter(|name| there.get("", name).is_none()).collect();
+        deleted
+            .iter()
             .flat_map(|name| self.recorded.take_namespace(name))
             .collect()
     }

@@ -404,12 +404,12 @@ mod tests {
             });
             let (_, standing) = read(&Draft::new(&value).unwrap().unstored()).unwrap();
             let agreement = standing.agreement.clone().unwrap();
-            let told = (
+            let found = (
                 agreement.status.as_str(),
                 agreement.message.as_str(),
                 standing.is_passing(),
             );
-            assert_eq!(told, expected);
+            assert_eq!(found, expected);
         }
     }
 }

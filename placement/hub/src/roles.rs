@@ -15,10 +15,10 @@ pub fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str
             .flat_map(|resource| {
                 let own = std::iter::once(resource.resource.to_owned());
                 // Kubernetes' own kinds have other subresources that are not relevant here.
-                let meant = subresources
+                let relevant = subresources
                     .iter()
                     .filter(|sub| !group.is_empty() || **sub == "status");
-                own.chain(meant.map(|sub| format!("{}/{sub}", resource.resource)))
+                own.chain(relevant.map(|sub| format!("{}/{sub}", resource.resource)))
             })
             .collect()
     };

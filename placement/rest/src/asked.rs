@@ -35,23 +35,23 @@ impl DecisionQuery {
     pub(super) fn read(spec: &Value) -> Result<Self, Vec<FieldError>> {
         let list = spec["decisions"].as_array().map(Vec::as_slice);
         let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
-        let (mut asked, mut errors) = (Self::default(), Vec::new());
+        let (mut query, mut errors) = (Self::default(), Vec::new());
         for (index, entry) in list.unwrap_or_default().iter().enumerate() {
             let namespace = text(entry, "namespace");
             match review::selector(entry, &format!("spec.decisions[{index}]")) {
-                Ok(Some(selector)) => asked.selected.push(SelectedDecisions { namespace, selector }),
+                Ok(Some(selector)) => query.selected.push(SelectedDecisions { namespace, selector }),
                 Ok(None) => {
                     let name = text(entry, "name");
-                    asked.missing.insert(index, name.clone());
-                    asked.named.entry((namespace, name)).or_insert(index);
+                    query.missing.insert(index, name.clone());
+                    query.named.entry((namespace, name)).or_insert(index);
                 }
                 Err(problems) => errors.extend(problems),
             }
         }
         // Repeated entries of one name are one question, which the first entry stands for.
-        let first: BTreeSet<usize> = asked.named.values().copied().collect();
-        asked.missing.retain(|index, _| first.contains(index));
-        if errors.is_empty() { Ok(asked) } else { Err(errors) }
+        let first: BTreeSet<usize> = query.named.values().copied().collect();
+        query.missing.retain(|index, _| first.contains(index));
+        if errors.is_empty() { Ok(query) } else { Err(errors) }
     }
 
     /// The requested demands, from both sides of a change. Labels match on either side, so that demands

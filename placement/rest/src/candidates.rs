@@ -107,15 +107,15 @@ impl Candidates {
             let name = target.strip_suffix(snapshot.dialect.name());
             name.is_some_and(|name| name.ends_with('.'))
         };
-        let asked: Vec<_> = worlds.iter().filter(|(snapshot, _)| is_of(snapshot)).collect();
-        let count: usize = asked.iter().map(|(_, demands)| demands.len()).sum();
+        let matching: Vec<_> = worlds.iter().filter(|(snapshot, _)| is_of(snapshot)).collect();
+        let count: usize = matching.iter().map(|(_, demands)| demands.len()).sum();
         if count > MOST {
             return Err(Status::bad_request(format!(
                 "this list would make {count} decisions, more than {MOST}: ask for those of a single namespace"
             )));
         }
         let mut made: Vec<(Name, Arc<Object>)> = Vec::new();
-        for (snapshot, demands) in asked {
+        for (snapshot, demands) in matching {
             for demand in demands {
                 budget::wanted()?;
                 let Some(decided) = self.of(snapshot, demand, call)? else {

@@ -28,7 +28,7 @@ pub(super) async fn hide(
     let mut reader = Reader {
         call,
         whole: BTreeMap::new(),
-        asked: 0,
+        checks: 0,
     };
     for write in writes {
         let text = |path: &str| {
@@ -86,8 +86,8 @@ fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>)
         paths.push(path.clone());
         return;
     };
-    let gone = before.keys().filter(|key| !after.contains_key(*key));
-    for key in after.keys().chain(gone) {
+    let removed = before.keys().filter(|key| !after.contains_key(*key));
+    for key in after.keys().chain(removed) {
         let length = path.len();
         path.push('/');
         path.push_str(&key.replace('~', "~0").replace('/', "~1"));
@@ -102,7 +102,7 @@ struct Reader<'a> {
     call: &'a Call,
     /// Whether the user may read all objects, by resource and namespace.
     whole: BTreeMap<Key, bool>,
-    asked: usize,
+    checks: usize,
 }
 
 impl Reader<'_> {
@@ -116,10 +116,10 @@ impl Reader<'_> {
                 answer
             }
         };
-        if may_all || self.asked >= ASKED || key.name.is_empty() {
+        if may_all || self.checks >= ASKED || key.name.is_empty() {
             return Ok(may_all);
         }
-        self.asked += 1;
+        self.checks += 1;
         self.ask(key, version).await
     }
 

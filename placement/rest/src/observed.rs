@@ -72,7 +72,7 @@ impl ComparisonCache {
 
 /// The text about a demand with `view`, where `compared` is the last comparison and the other scheduler has
 /// `grace`.
-pub(crate) fn told(
+pub(crate) fn agreement_text(
     view: &DemandView,
     compared: Option<&ComparisonCache>,
     grace: Duration,

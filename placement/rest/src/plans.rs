@@ -34,14 +34,14 @@ impl Reviews {
         let spec = &body["spec"];
         let entries = spec["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
         let steps = Step::read_all(entries, "", "spec.changes").map_err(invalid)?;
-        let asked = DecisionQuery::read(spec).map_err(invalid)?;
+        let query = DecisionQuery::read(spec).map_err(invalid)?;
         self.may_tell(call).await?;
         let mut worlds = Vec::new();
         for dialect in self.engine.dialects() {
             worlds.push(self.world(dialect, "Live").await?);
         }
         self.may_read(call, &worlds, &steps, now).await?;
-        let planned = answer(&self.catalog, worlds, &steps, asked, now);
+        let planned = answer(&self.catalog, worlds, &steps, query, now);
         budget::wanted()?;
         let plan = match planned {
             Ok(plan) => plan,
@@ -77,7 +77,7 @@ impl Reviews {
         now: Timestamp,
     ) -> Result<(), Status> {
         let mut readable = BTreeSet::new();
-        let mut asked = 0;
+        let mut checks = 0;
         for step in steps {
             // Errors of a change are reported later, together with all others.
             let keys = plan::changed(worlds, &self.catalog, step, now).unwrap_or_default();
@@ -95,10 +95,10 @@ impl Reviews {
                 if !key.namespace.is_empty() {
                     wanted.push(there);
                 }
-                if asked < ASKED {
+                if checks < ASKED {
                     wanted.push(key);
                 }
-                asked += 1;
+                checks += 1;
                 let mut answer = Ok(());
                 for wanted in wanted {
                     answer = call.require(hidden::get(&wanted, version)).await;
@@ -118,7 +118,7 @@ fn answer(
     catalog: &Catalog,
     mut worlds: Vec<World>,
     steps: &[Step],
-    mut asked: DecisionQuery,
+    mut query: DecisionQuery,
     now: Timestamp,
 ) -> Result<Plan, NoPlan> {
     let before: Vec<_> = worlds.iter_mut().map(World::begin).collect();
@@ -129,7 +129,7 @@ fn answer(
     let terms = Terms { now, seed: None };
     let mut whole = Plan::default();
     for (before, world) in before.iter().zip(&mut worlds) {
-        let mut wanted = asked.find(before, world.snapshot());
+        let mut wanted = query.find(before, world.snapshot());
         wanted.extend(plan::on_drained(before, steps, now));
         if world.changes() == 0 && wanted.is_empty() {
             continue;
@@ -137,7 +137,7 @@ fn answer(
         let part = Plan::of(before, world, &terms, |demand| wanted.contains(demand));
         whole.add(part.map_err(|fault| NoPlan::Fault(fault.to_string()))?);
     }
-    let missing = asked.missing();
+    let missing = query.missing();
     if missing.is_empty() {
         Ok(whole)
     } else {

@@ -172,11 +172,11 @@ pub(crate) fn decision(shown: DemandRow<'_>, old: Option<&Object>) -> (RenderedD
         agrees: "",
     };
     let (mut due_at, mut would_change) = (standing.due_at, None);
-    if let Some(told) = observed {
-        conditions.push(since.condition(AGREES, told.status, told.reason, &told.message));
-        would_change = told.would_change;
-        tally.agrees = told.status;
-        due_at = due_at.into_iter().chain(told.due_at).min();
+    if let Some(agreement) = observed {
+        conditions.push(since.condition(AGREES, agreement.status, agreement.reason, &agreement.message));
+        would_change = agreement.would_change;
+        tally.agrees = agreement.status;
+        due_at = due_at.into_iter().chain(agreement.due_at).min();
     }
     if let Some(text) = contested {
         conditions.push(since.condition("Contested", "True", "OtherWriter", &text));
@@ -248,10 +248,10 @@ impl DemandPhase {
                         .decide(shown.demand, None, shown.now)
                         .and_then(Result::ok),
                 };
-                let told = |decision: &&Decision| {
+                let is_conclusive = |decision: &&Decision| {
                     view.phase == Phase::Pending || decision.outcome == Outcome::Invalid
                 };
-                if let Some(decision) = shown.decided.or(made.as_ref()).filter(told) {
+                if let Some(decision) = shown.decided.or(made.as_ref()).filter(is_conclusive) {
                     return Self::decided(snapshot, decision);
                 }
                 view.by_number()

@@ -107,9 +107,10 @@ impl About {
             let snapshot = engine.snapshot(self.dialect(name)?)?;
             let demand = self.demand(&snapshot, namespace, name)?;
             let inventory = &snapshot.inventory;
-            let (told, judged) = (inventory.count() as usize, inventory.effort(&demand) as usize);
+            let (count, judged) = (inventory.count() as usize, inventory.effort(&demand) as usize);
             Some(
-                told.saturating_mul(TOLD)
+                count
+                    .saturating_mul(TOLD)
                     .saturating_add(judged.saturating_mul(JUDGED)),
             )
         };

@@ -73,7 +73,7 @@ pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldE
 /// Adds `objects` to `world`; returns all their problems.
 fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut added = BTreeSet::new();
     for (index, value) in objects.into_iter().enumerate() {
         let path = format!("spec.objects[{index}]");
         if budget::wanted().is_err() {
@@ -88,7 +88,7 @@ fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp
                 let detail = format!("scheduling in {dialect} does not look at objects of this kind");
                 errors.push(FieldError::invalid(format!("{path}.kind"), kind, detail));
             }
-            Ok((key, _)) if seen.contains(&key) => {
+            Ok((key, _)) if added.contains(&key) => {
                 errors.push(FieldError::duplicate(
                     format!("{path}.metadata.name"),
                     key.name.to_string(),
@@ -98,7 +98,7 @@ fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp
                 if let Err(Unreadable(problem)) = world.put(&key, object) {
                     errors.push(FieldError::invalid(path, key.to_string(), problem));
                 }
-                seen.insert(key);
+                added.insert(key);
             }
         }
     }

@@ -82,8 +82,8 @@ impl Rights<'_> {
     }
 
     async fn may(&mut self, verb: &'static str, key: &Key) -> Result<bool, Status> {
-        let asked = (verb, key.clone());
-        if let Some(&known) = self.known.get(&asked) {
+        let request = (verb, key.clone());
+        if let Some(&known) = self.known.get(&request) {
             return Ok(known);
         }
         if self.known.len() >= ASKED {
@@ -102,7 +102,7 @@ impl Rights<'_> {
                 })
                 .await?;
         }
-        self.known.insert(asked, may);
+        self.known.insert(request, may);
         Ok(may)
     }
 

@@ -120,7 +120,7 @@ pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usiz
         reasons(out, reason)?;
     }
     match &record.agreement {
-        Some(told) => agreement(out, told, width),
+        Some(entry) => agreement(out, entry, width),
         // Berth made the decision itself.
         None => Ok(()),
     }
@@ -129,15 +129,15 @@ pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usiz
 /// Whether Berth agreed with another scheduler's change.
 fn agreement(out: &mut impl Write, agreement: &RecordAgreement, width: Option<usize>) -> io::Result<()> {
     let message = shown(&agreement.message);
-    let told = match agreement.status.as_str() {
+    let sentence = match agreement.status.as_str() {
         "True" => terminal::good("  Berth agrees"),
         "False" => terminal::warning(&indented(&message, 2, width)),
         _ => {
-            let told = format!("whether Berth agrees cannot be said: {message}");
-            terminal::dim(&indented(&told, 2, width))
+            let sentence = format!("whether Berth agrees cannot be said: {message}");
+            terminal::dim(&indented(&sentence, 2, width))
         }
     };
-    writeln!(out, "{told}")
+    writeln!(out, "{sentence}")
 }
 
 /// The clusters that were added or removed, with the reasons of each.
@@ -216,7 +216,7 @@ fn resized(out: &mut impl Write, record: &RecordSpec) -> io::Result<()> {
 
 /// Writes the number of targets that one reason refuses, where that number changed.
 fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
-    let told = match (reason.from, reason.to) {
+    let change = match (reason.from, reason.to) {
         (Some(from), Some(to)) if from == to => return Ok(()),
         (Some(from), Some(to)) => format!("{from} → {to}"),
         (None, Some(to)) => to.to_string(),
@@ -231,7 +231,7 @@ fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
     writeln!(
         out,
         "  {}",
-        terminal::dim(&format!("{name} refuses {told} {targets}"))
+        terminal::dim(&format!("{name} refuses {change} {targets}"))
     )
 }
 

@@ -38,12 +38,12 @@ pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Ch
     let mut changes = Changes::default();
     let (documents, problems) = manifest::read_all(&args.change);
     for problem in problems {
-        let told = problem.to_string();
+        let message = problem.to_string();
         match problem {
-            Problem { is_note: true, .. } => changes.notes.push(told),
+            Problem { is_note: true, .. } => changes.notes.push(message),
             // A missing file is an error in the question.
-            Problem { number: 0, .. } => changes.problems.push(told),
-            _ => changes.aside.push(told),
+            Problem { number: 0, .. } => changes.problems.push(message),
+            _ => changes.aside.push(message),
         }
     }
     for mut document in documents {

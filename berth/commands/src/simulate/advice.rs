@@ -166,9 +166,13 @@ fn one(
     let number = format!("  {number}. ");
     let lines = indented(&what, number.len(), width);
     writeln!(out, "{number}{}", lines.trim_start())?;
-    let told = indented(&format!("→ {clusters} {then}"), 5, width);
-    let told = if is_picked { terminal::good(&told) } else { told };
-    writeln!(out, "{told}")?;
+    let outcome = indented(&format!("→ {clusters} {then}"), 5, width);
+    let outcome = if is_picked {
+        terminal::good(&outcome)
+    } else {
+        outcome
+    };
+    writeln!(out, "{outcome}")?;
     if let [_, _, ..] = edit.targets.as_slice() {
         let names: Vec<String> = edit
             .targets

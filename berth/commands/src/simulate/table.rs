@@ -46,8 +46,8 @@ impl Tables {
         let message = terminal::shown(&inventory.message(decision));
         writeln!(out, "{}", indented(&message, 2, width))?;
         for text in inventory.warnings(decision) {
-            let told = indented(&format!("Warning: {}", terminal::shown(&text)), 2, width);
-            writeln!(out, "{}", terminal::warning(&told))?;
+            let warning = indented(&format!("Warning: {}", terminal::shown(&text)), 2, width);
+            writeln!(out, "{}", terminal::warning(&warning))?;
         }
         let rows = Rows::of(inventory, decision);
         if !rows.rows.is_empty() {
@@ -134,9 +134,9 @@ fn headline(decided: &DemandOutcome<'_>) -> String {
         picked,
         view.and_then(|view| view.wanted),
     );
-    let told = terminal::styled(standing.style, &standing.phrase);
+    let phrase = terminal::styled(standing.style, &standing.phrase);
     let subject = subject(&*decided.snapshot.dialect, &decision.demand, decided.kind);
-    format!("{subject}: {told}")
+    format!("{subject}: {phrase}")
 }
 
 /// `create placementdecisions.cluster.open-cluster-management.io ns/p-decision-1`.
@@ -230,12 +230,12 @@ impl<'a> Rows<'a> {
             .collect();
         for change in &self.decision.changes {
             let name = format!("  {}", change.cluster_name);
-            let told = match (change.amount_from, change.amount_to) {
+            let cell_text = match (change.amount_from, change.amount_to) {
                 (Some(from), Some(to)) if from != to => format!("{from} → {to}"),
                 (Some(from), None) => format!("{from} → 0"),
                 _ => continue,
             };
-            amounts.insert(name, told);
+            amounts.insert(name, cell_text);
         }
         for row in &mut self.rows {
             let amount = amounts.remove(row[0].text()).unwrap_or_default();
@@ -245,12 +245,12 @@ impl<'a> Rows<'a> {
 
     /// Releases everything that is unbound, candidates or not.
     fn let_go(&mut self) {
-        let gone = self
+        let released = self
             .decision
             .changes
             .iter()
             .filter(|change| change.action == Action::Unbind);
-        for change in gone {
+        for change in released {
             let result = Cell::new(with_states(change), terminal::WARNING);
             match self.inventory.candidate(&change.cluster_name) {
                 Some(candidate) => {

@@ -74,18 +74,18 @@ struct ClusterAnswer {
 /// When no cluster matches, or several do, or the server refuses or does not answer.
 pub async fn run(
     out: &mut impl Write,
-    asked: &ClusterQuestion,
+    question: &ClusterQuestion,
     source: &Source,
     width: Option<usize>,
 ) -> Result<()> {
-    let told = ask(asked, source).await?;
-    match print(out, &told, width) {
+    let answer = ask(question, source).await?;
+    match print(out, &answer, width) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
 }
 
-async fn ask(asked: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> {
+async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> {
     let client = &source.client;
     let targets = items(client.get(&format!("/apis/{API_VERSION}/targets")).await?);
     let is = |target: &&Value| {
@@ -93,13 +93,13 @@ async fn ask(asked: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> 
         let system = text(&target["spec"], "dialect");
         let bare = name.strip_suffix(&format!(".{system}")).unwrap_or(&name);
         let is_named =
-            [name.as_str(), bare, &text(&target["spec"], "clusterName")].contains(&asked.name.as_str());
-        is_named && asked.systems.contains(system.as_str())
+            [name.as_str(), bare, &text(&target["spec"], "clusterName")].contains(&question.name.as_str());
+        is_named && question.systems.contains(system.as_str())
     };
     let found: Vec<&Value> = targets.iter().filter(is).collect();
     let target = match found.as_slice() {
         [one] => (*one).clone(),
-        [] => return Err(absent(asked, &targets)),
+        [] => return Err(absent(question, &targets)),
         several => {
             let names: Vec<String> = several.iter().map(|one| text(&one["metadata"], "name")).collect();
             bail!("several clusters match: name one of {}", names.join(", "));
@@ -163,28 +163,28 @@ fn items(mut list: Value) -> Vec<Value> {
     }
 }
 
-fn absent(asked: &ClusterQuestion, targets: &[Value]) -> anyhow::Error {
+fn absent(question: &ClusterQuestion, targets: &[Value]) -> anyhow::Error {
     let names = targets.iter().map(|target| text(&target["metadata"], "name"));
     let near = |name: &String| {
         let bare = name.rsplit_once('.').map_or(name.as_str(), |(bare, _)| bare);
-        spelling::near(&asked.name, bare) || spelling::near(&asked.name, name)
+        spelling::near(&question.name, bare) || spelling::near(&question.name, name)
     };
     let near: Vec<String> = names.filter(near).take(SUGGESTED).collect();
     match near.is_empty() {
         true => anyhow!(
             "no cluster named \"{}\"; `kubectl get targets` lists them",
-            asked.name
+            question.name
         ),
         false => anyhow!(
             "no cluster named \"{}\"; did you mean {}?",
-            asked.name,
+            question.name,
             near.join(" or ")
         ),
     }
 }
 
-fn print(out: &mut impl Write, told: &ClusterAnswer, width: Option<usize>) -> io::Result<()> {
-    let (target, status) = (&told.target, &told.target["status"]);
+fn print(out: &mut impl Write, answer: &ClusterAnswer, width: Option<usize>) -> io::Result<()> {
+    let (target, status) = (&answer.target, &answer.target["status"]);
     let conditions = status["conditions"].as_array().into_iter().flatten();
     let ready = conditions
         .into_iter()
@@ -222,10 +222,10 @@ fn print(out: &mut impl Write, told: &ClusterAnswer, width: Option<usize>) -> io
     for line in lines.iter().filter(|line| !line.is_empty()) {
         writeln!(out, "{}", indented(line, 2, width))?;
     }
-    here(out, &told.here)?;
-    wanted(out, &told.wanted, width)?;
+    here(out, &answer.here)?;
+    wanted(out, &answer.wanted, width)?;
     writeln!(out)?;
-    match &told.plan {
+    match &answer.plan {
         Ok(moves) => {
             writeln!(out, "{}", terminal::heading("What draining it would move"))?;
             plan::print::table(out, moves, width)
@@ -354,7 +354,7 @@ mod tests {
             "metadata": {"namespace": "garden-dev"}, "spec": {"decision": "web.gardener"},
             "status": {"feasible": false, "rejections": [{"message": long}]},
         });
-        let told = ClusterAnswer {
+        let answer = ClusterAnswer {
             target: json!({
                 "spec": {"clusterName": "aws-eu1", "dialect": "gardener", "sourceRef": {"kind": "Seed"}},
                 "status": {
@@ -368,18 +368,18 @@ mod tests {
         };
         for width in [80, 120, 200] {
             let mut out = Vec::new();
-            print(&mut out, &told, Some(width)).unwrap();
+            print(&mut out, &answer, Some(width)).unwrap();
             let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
             for line in text.lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");
             }
-            for said in [
+            for expected in [
                 "Seed aws-eu1 (gardener): ready",
                 "8 of 8 shoots",
                 "On it: 1 request",
                 "refused",
             ] {
-                assert!(text.contains(said), "{said}: {text}");
+                assert!(text.contains(expected), "{expected}: {text}");
             }
         }
     }

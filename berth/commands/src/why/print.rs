@@ -95,8 +95,8 @@ pub fn headline(
 
 fn warnings(out: &mut impl Write, warnings: &[String], width: Option<usize>) -> io::Result<()> {
     for warning in warnings {
-        let told = indented(&format!("Warning: {}", shown(warning)), 2, width);
-        writeln!(out, "{}", terminal::warning(&told))?;
+        let line = indented(&format!("Warning: {}", shown(warning)), 2, width);
+        writeln!(out, "{}", terminal::warning(&line))?;
     }
     Ok(())
 }

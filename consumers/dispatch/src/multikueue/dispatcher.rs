@@ -232,7 +232,7 @@ impl Dispatcher {
 fn note(workload: &Value, nomination: &Nomination) -> String {
     let decision = &nomination.decision;
     let name = decision["metadata"]["name"].as_str().unwrap_or_default();
-    let asked = match decision["kind"].as_str() {
+    let command = match decision["kind"].as_str() {
         Some("ClusterDecision") => "get clusterdecision".to_owned(),
         _ => {
             let namespace = workload["metadata"]["namespace"].as_str().unwrap_or_default();
@@ -248,7 +248,7 @@ fn note(workload: &Value, nomination: &Nomination) -> String {
         })
         .collect();
     format!(
-        "{} nominated by decision {name}: {}; why not others: kubectl {asked} {name} --subresource=scheduling",
+        "{} nominated by decision {name}: {}; why not others: kubectl {command} {name} --subresource=scheduling",
         nomination.names.join(", "),
         reasons.join(", ")
     )

@@ -184,14 +184,14 @@ mod tests {
         let status = unplaced.body.status.as_mut().unwrap();
         status.reason = Some("NoFit".to_owned());
         status.message = Some("0 of 3 clusters fit".to_owned());
-        let told = ranked(&unplaced).unwrap_err().to_string();
+        let problem = ranked(&unplaced).unwrap_err().to_string();
         assert_eq!(
-            told,
+            problem,
             "decision p.ocm is Unschedulable, with no cluster to nominate: NoFit: 0 of 3 clusters fit"
         );
         for phase in ["Pending", "Releasing", "Ignored"] {
-            let told = ranked(&decision(phase, json!([{"clusterName": "a"}]))).unwrap_err();
-            assert_eq!(told.reason(), "DecisionNotBound", "{phase}");
+            let problem = ranked(&decision(phase, json!([{"clusterName": "a"}]))).unwrap_err();
+            assert_eq!(problem.reason(), "DecisionNotBound", "{phase}");
         }
     }
 

@@ -75,13 +75,13 @@ fn of_list(fields: &Map<String, Value>, items: &[Value]) -> Result<Option<Value>
     }
     let mut found = Vec::new();
     for item in items {
-        let Some((meant, below)) = members.iter().find(|(meant, _)| meant.is(item)) else {
+        let Some((member, below)) = members.iter().find(|(member, _)| member.is(item)) else {
             continue;
         };
         let Some(mut owned) = part(below, item)? else {
             continue;
         };
-        if let (Item::Keyed(keys), Some(owned)) = (meant, owned.as_object_mut()) {
+        if let (Item::Keyed(keys), Some(owned)) = (member, owned.as_object_mut()) {
             owned.extend(keys.clone());
         }
         found.push(owned);

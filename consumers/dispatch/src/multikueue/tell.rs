@@ -53,11 +53,11 @@ impl Teller {
             if last.len() >= REMEMBERED {
                 last.clear();
             }
-            let said = (reason, note.clone());
-            if last.get(&uid) == Some(&said) {
+            let report = (reason, note.clone());
+            if last.get(&uid) == Some(&report) {
                 return;
             }
-            last.insert(uid.clone(), said);
+            last.insert(uid.clone(), report);
         }
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let regarding = ObjectReference {

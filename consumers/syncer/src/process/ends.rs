@@ -71,11 +71,11 @@ impl Ends {
     /// # Errors
     /// When the hub does not answer.
     pub(super) async fn registration(&self) -> Result<Option<Registration>> {
-        let told = self
+        let answer = self
             .hub
             .send(Method::GET, "/api/v1/namespaces/kube-system", None)
             .await?;
-        let uid = match told {
+        let uid = match answer {
             Ok(namespace) => namespace["metadata"]["uid"].as_str().map(str::to_owned),
             Err(status) if status.code == 429 || status.code >= 500 => bail!(status.message),
             Err(status) => {
@@ -129,10 +129,10 @@ mod tests {
             (format!("https://hub:7443{view}"), ""),
             (format!("https://hub:7443/k8s{view}/"), "/k8s"),
         ] {
-            let (root, seen) = urls(&given.parse().unwrap(), "east").unwrap();
+            let (root, endpoint) = urls(&given.parse().unwrap(), "east").unwrap();
             assert_eq!(root.path().trim_end_matches('/'), prefix, "{given}");
             assert_eq!(
-                seen.to_string(),
+                endpoint.to_string(),
                 format!("https://hub:7443{prefix}{view}"),
                 "{given}"
             );

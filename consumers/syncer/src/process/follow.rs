@@ -36,7 +36,7 @@ pub(super) struct Observation {
     pub(super) side: Side,
     /// The number of the kind.
     pub(super) kind: usize,
-    pub(super) seen: Observations,
+    pub(super) content: Observations,
 }
 
 /// Watches one kind.
@@ -73,7 +73,7 @@ impl Reflector {
                     let is_absent = self.side == Side::Down && is_absent(&problem);
                     let text = format!("{:#}", anyhow::Error::new(problem));
                     failures = failures.saturating_add(1);
-                    let told = match is_absent {
+                    let observations = match is_absent {
                         // A kind that the cluster does not have counts as a kind without objects. The view
                         // has all kinds.
                         true => vec![Observations::Begin, Observations::End],
@@ -81,8 +81,8 @@ impl Reflector {
                         false if failures > 1 => vec![Observations::Failed(text.clone())],
                         false => Vec::new(),
                     };
-                    for seen in told {
-                        if !self.send(seen).await {
+                    for content in observations {
+                        if !self.send(content).await {
                             return;
                         }
                     }
@@ -100,23 +100,23 @@ impl Reflector {
     }
 
     async fn tell(&self, event: Event<DynamicObject>) -> bool {
-        let seen = match event {
+        let content = match event {
             Event::Init => Some(Observations::Begin),
             Event::InitApply(object) | Event::Apply(object) => self.value(object).map(Observations::Object),
             Event::InitDone => Some(Observations::End),
             Event::Delete(object) => self.value(object).map(Observations::Gone),
         };
-        match seen {
-            Some(seen) => self.send(seen).await,
+        match content {
+            Some(content) => self.send(content).await,
             None => true,
         }
     }
 
-    async fn send(&self, seen: Observations) -> bool {
+    async fn send(&self, content: Observations) -> bool {
         let observation = Observation {
             side: self.side,
             kind: self.number,
-            seen,
+            content,
         };
         self.out.send(observation).await.is_ok()
     }

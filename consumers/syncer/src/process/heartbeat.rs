@@ -73,11 +73,11 @@ impl Heart<'_> {
         let mut last: Option<String> = None;
         loop {
             let below = self.below(interval).await;
-            let told = match &below {
+            let view = match &below {
                 Ok(()) => self.alive().await,
                 Err(problem) => self.complain(problem).await,
             };
-            let problem = match (told, below) {
+            let problem = match (view, below) {
                 (ReportOutcome::Replaced, _) => return,
                 (ReportOutcome::Lost(problem) | ReportOutcome::Outdated(problem), _) => {
                     Some(format!("the heartbeat did not arrive: {problem}"))
@@ -120,12 +120,12 @@ impl Heart<'_> {
         });
         match self.patch(&json!({"status": status})).await {
             ReportOutcome::Arrived(cluster) => {
-                let synced = self.problems.lock().said();
+                let synced = self.problems.lock().condition();
                 let back = complains(&cluster).then(ConditionText::reachable);
-                let said: Vec<ConditionText> = back.into_iter().chain([synced]).collect();
-                self.say(cluster, &said).await
+                let conditions: Vec<ConditionText> = back.into_iter().chain([synced]).collect();
+                self.say(cluster, &conditions).await
             }
-            told => told,
+            outcome => outcome,
         }
     }
 
@@ -135,42 +135,44 @@ impl Heart<'_> {
             ReportOutcome::Arrived(cluster) => {
                 self.say(cluster, &[ConditionText::unreachable(problem)]).await
             }
-            told => told,
+            outcome => outcome,
         }
     }
 
     /// Writes the conditions of `cluster` that differ. Controllers of the hub write conditions, too.
-    async fn say(&self, mut cluster: Value, said: &[ConditionText]) -> ReportOutcome {
-        let mut told = ReportOutcome::Outdated(String::new());
+    async fn say(&self, mut cluster: Value, texts: &[ConditionText]) -> ReportOutcome {
+        let mut outcome = ReportOutcome::Outdated(String::new());
         for _ in 0..TRIES {
-            let Some(conditions) = added(&cluster["status"]["conditions"], said) else {
+            let Some(conditions) = added(&cluster["status"]["conditions"], texts) else {
                 return ReportOutcome::Arrived(cluster);
             };
             let version = &cluster["metadata"]["resourceVersion"];
             let patch =
                 json!({"metadata": {"resourceVersion": version}, "status": {"conditions": conditions}});
-            told = self.patch(&patch).await;
-            let ReportOutcome::Outdated(_) = told else { break };
+            outcome = self.patch(&patch).await;
+            let ReportOutcome::Outdated(_) = outcome else {
+                break;
+            };
             cluster = match self.look().await {
                 ReportOutcome::Arrived(cluster) => cluster,
                 lost => return lost,
             };
         }
-        told
+        outcome
     }
 
     /// The present WorkloadCluster.
     async fn look(&self) -> ReportOutcome {
-        self.told(self.hub.send(Method::GET, &path(self.target), None).await)
+        self.outcome(self.hub.send(Method::GET, &path(self.target), None).await)
     }
 
     async fn patch(&self, patch: &Value) -> ReportOutcome {
         let path = format!("{}/status", path(self.target));
         let body = Some(("application/merge-patch+json", patch));
-        self.told(self.hub.send(Method::PATCH, &path, body).await)
+        self.outcome(self.hub.send(Method::PATCH, &path, body).await)
     }
 
-    fn told(&self, answer: berth_client::Result<Answer>) -> ReportOutcome {
+    fn outcome(&self, answer: berth_client::Result<Answer>) -> ReportOutcome {
         match answer {
             Ok(Ok(cluster)) if identifier(&cluster) != self.expected => ReportOutcome::Replaced,
             Ok(Ok(cluster)) => ReportOutcome::Arrived(cluster),
@@ -182,11 +184,11 @@ impl Heart<'_> {
 }
 
 /// `conditions` with the given ones added or replaced; `None` when nothing changes.
-fn added(conditions: &Value, said: &[ConditionText]) -> Option<Value> {
+fn added(conditions: &Value, texts: &[ConditionText]) -> Option<Value> {
     let now = SystemClock.now();
     let mut new = None;
-    for said in said {
-        new = said.among(new.as_ref().unwrap_or(conditions), now).or(new);
+    for text in texts {
+        new = text.among(new.as_ref().unwrap_or(conditions), now).or(new);
     }
     new
 }

@@ -42,8 +42,8 @@ struct Mirror {
 
 impl Mirror {
     /// Applies an observation, and returns its subject: one object, or all.
-    fn take(&mut self, seen: Observations) -> Option<MirrorSubject> {
-        match (seen, &mut self.incoming) {
+    fn take(&mut self, content: Observations) -> Option<MirrorSubject> {
+        match (content, &mut self.incoming) {
             (Observations::Begin, incoming) => {
                 *incoming = Some(BTreeMap::new());
                 None
@@ -154,12 +154,12 @@ impl Mirrors {
 
     /// Applies an observation, and returns the keys that may need a step.
     pub(super) fn take(&mut self, observation: Observation) -> Vec<Key> {
-        let Observation { side, kind, seen } = observation;
+        let Observation { side, kind, content } = observation;
         let mirror = match side {
             Side::Up => &mut self.up[kind],
             Side::Down => &mut self.down[kind],
         };
-        match mirror.take(seen) {
+        match mirror.take(content) {
             None => Vec::new(),
             Some(MirrorSubject::One(object)) => self.touched(side, kind, &object),
             Some(MirrorSubject::All(before)) => {

@@ -96,7 +96,7 @@ impl Problems {
     }
 
     /// The condition Synced.
-    pub(super) fn said(&mut self) -> ConditionText {
+    pub(super) fn condition(&mut self) -> ConditionText {
         let now = Instant::now();
         self.objects
             .retain(|_, problem| problem.until.is_none_or(|until| now < until));
@@ -119,19 +119,19 @@ impl Problems {
     }
 
     fn of_watches(&self) -> Option<(&'static str, String)> {
-        let told = self.watches.iter().map(|((kind, side), problem)| {
+        let texts = self.watches.iter().map(|((kind, side), problem)| {
             let side = match side {
                 Side::Up => "hub",
                 Side::Down => "cluster",
             };
             format!("{} on the {side}: {}", self.name(*kind), shortened(problem))
         });
-        let list = listed(told, self.watches.len())?;
+        let list = listed(texts, self.watches.len())?;
         Some(("WatchFailed", format!("cannot follow {list}")))
     }
 
     fn of_objects(&self) -> Option<(&'static str, String)> {
-        let told = self.objects.iter().map(|(key, problem)| {
+        let texts = self.objects.iter().map(|(key, problem)| {
             let place = match key.namespace.as_str() {
                 "" => key.name.clone(),
                 namespace => format!("{namespace}/{}", key.name),
@@ -139,7 +139,7 @@ impl Problems {
             format!("{} {place}: {}", self.name(key.kind), shortened(&problem.text))
         });
         let (count, all) = (self.objects.len(), self.shown.max(self.objects.len()));
-        let list = listed(told, count)?;
+        let list = listed(texts, count)?;
         Some(("ObjectsNotSynced", format!("{count} of {all} objects: {list}")))
     }
 
@@ -150,11 +150,11 @@ impl Problems {
     }
 
     fn of_unproven(&self) -> Option<(&'static str, String)> {
-        let told = self
+        let texts = self
             .unproven
             .iter()
             .map(|(identifier, count)| format!("{count} of {identifier}"));
-        let list = listed(told, self.unproven.len())?;
+        let list = listed(texts, self.unproven.len())?;
         let text = format!(
             "the cluster has namespaces that another WorkloadCluster's syncer made: {list}; if that was an earlier registration \
              of this one, berth syncer --adopt UID takes them over"
@@ -205,7 +205,7 @@ mod tests {
     }
 
     fn condition(problems: &mut Problems) -> Value {
-        let list = problems.said().among(&Value::Null, Timestamp::UNIX_EPOCH);
+        let list = problems.condition().among(&Value::Null, Timestamp::UNIX_EPOCH);
         list.unwrap()[0].clone()
     }
 
@@ -219,17 +219,17 @@ mod tests {
             !problems.note(&key("a"), "no address".to_owned(), None),
             "no news"
         );
-        let said = condition(&mut problems);
+        let synced = condition(&mut problems);
         assert_eq!(
-            (&said["reason"], &said["severity"]),
+            (&synced["reason"], &synced["severity"]),
             (&json!("ObjectsNotSynced"), &json!("Warning"))
         );
-        assert_eq!(said["message"], "1 of 7 objects: services app/a: no address");
+        assert_eq!(synced["message"], "1 of 7 objects: services app/a: no address");
         for name in ["b", "c", "d", "e"] {
             problems.note(&key(name), "x".repeat(1000), None);
         }
-        let said = condition(&mut problems);
-        let message = said["message"].as_str().unwrap();
+        let synced = condition(&mut problems);
+        let message = synced["message"].as_str().unwrap();
         assert!(message.starts_with("5 of 7 objects: services app/a"), "{message}");
         assert!(
             message.ends_with("…, and 2 more") && message.len() < 1_200,
@@ -260,9 +260,9 @@ mod tests {
         assert_eq!(condition(&mut problems)["reason"], "UnknownResources");
         assert!(problems.found_unproven(BTreeMap::from([("u-1".to_owned(), 5)])));
         problems.watch(1, Side::Down, Some("forbidden".to_owned()));
-        let said = condition(&mut problems);
-        assert_eq!(said["reason"], "WatchFailed");
-        let message = said["message"].as_str().unwrap();
+        let synced = condition(&mut problems);
+        assert_eq!(synced["reason"], "WatchFailed");
+        let message = synced["message"].as_str().unwrap();
         for part in [
             "cannot follow services on the cluster: forbidden",
             "these of --resources: widgets.example.com",

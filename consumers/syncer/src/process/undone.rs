@@ -100,9 +100,9 @@ mod tests {
         let mut now = Instant::now();
         assert_eq!(undone.waits(&key, &step, now), None, "the first time");
         let mut waited = Vec::new();
-        let mut told = None;
+        let mut count = None;
         for _ in 0..12 {
-            told = undone.made(&key, what(&step), now);
+            count = undone.made(&key, what(&step), now);
             let due = undone.waits(&key, &step, now).unwrap();
             waited.push((due - now).as_millis());
             now = due;
@@ -110,7 +110,7 @@ mod tests {
         }
         assert_eq!(waited[..4], [200, 400, 800, 1600]);
         assert_eq!(waited[11], DELAYS.1.as_millis());
-        assert_eq!(told, Some(12));
+        assert_eq!(count, Some(12));
         // A different copy is not the one that was undone.
         assert_eq!(undone.waits(&key, &create("2"), now - DELAYS.1), None);
         now += STANDS;

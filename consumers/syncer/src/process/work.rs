@@ -85,7 +85,7 @@ impl Work {
     pub(super) fn take(&mut self, first: Observation, more: &mut mpsc::Receiver<Observation>) {
         let mut next = Some(first);
         while let Some(observation) = next {
-            let problem = match &observation.seen {
+            let problem = match &observation.content {
                 Observations::Failed(problem) => Some(problem.clone()),
                 _ => None,
             };

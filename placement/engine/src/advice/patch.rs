@@ -42,8 +42,8 @@ fn differ(old: &Value, new: &Value, path: &mut String, in_list: bool, out: &mut 
     }
     match (old, new) {
         (Value::Object(before), Value::Object(after)) => {
-            let gone = before.keys().filter(|key| !after.contains_key(*key));
-            for key in after.keys().chain(gone) {
+            let removed = before.keys().filter(|key| !after.contains_key(*key));
+            for key in after.keys().chain(removed) {
                 let length = path.len();
                 path.push('/');
                 path.push_str(&key.replace('~', "~0").replace('/', "~1"));

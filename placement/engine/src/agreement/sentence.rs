@@ -21,11 +21,11 @@ impl Comparison {
             },
             Agreement::Different(_) => self.difference(),
             Agreement::Unknown(why) => {
-                let told = match why {
+                let reason = match why {
                     Unknown::GracePeriod => self.difference(),
                     Unknown::Invalid | Unknown::Ignored | Unknown::Deleting => self.message.clone(),
                 };
-                format!("{}: {told}", why.cause())
+                format!("{}: {reason}", why.cause())
             }
         };
         if let Some(known) = self.known_difference {

@@ -83,10 +83,10 @@ fn brings_back(planned: &Value, last: &Value, now: &Value) -> bool {
     }
     match (planned, last, now) {
         (Value::Object(fields), Value::Object(_), Value::Object(others)) => {
-            let gone = others.keys().filter(|name| !fields.contains_key(*name));
+            let removed = others.keys().filter(|name| !fields.contains_key(*name));
             fields
                 .keys()
-                .chain(gone)
+                .chain(removed)
                 .any(|name| brings_back(&planned[name], &last[name], &now[name]))
         }
         _ => is_same(planned, last),

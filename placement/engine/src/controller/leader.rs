@@ -83,9 +83,9 @@ impl Leader {
     async fn run(self, mut looks: watch::Receiver<u64>) {
         let mut until: Option<Timestamp> = None;
         loop {
-            let asked = self.clock.now();
-            let limit = until.map_or(ANSWER, |until| left(asked, until).min(ANSWER));
-            let again = match tokio::time::timeout(limit, self.elector.hold(asked)).await {
+            let start = self.clock.now();
+            let limit = until.map_or(ANSWER, |until| left(start, until).min(ANSWER));
+            let again = match tokio::time::timeout(limit, self.elector.hold(start)).await {
                 Ok(Ok(hold)) => {
                     until = hold.until;
                     hold.again
@@ -96,7 +96,7 @@ impl Leader {
                         _ => format!("no answer within {limit:?}"),
                     };
                     tracing::warn!(error, "cannot read or update the leader election lock; retrying");
-                    asked.checked_add(RETRY).unwrap_or(Timestamp::MAX)
+                    start.checked_add(RETRY).unwrap_or(Timestamp::MAX)
                 }
             };
             loop {

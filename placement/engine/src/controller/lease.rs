@@ -257,7 +257,7 @@ pub struct Lease {
     identity: String,
     terms: LeaseDurations,
     /// The last seen version of the record, and the time at which it was first seen.
-    seen: Mutex<Option<(String, Timestamp)>>,
+    last_change: Mutex<Option<(String, Timestamp)>>,
 }
 
 impl Lease {
@@ -282,7 +282,7 @@ impl Lease {
             lock,
             identity,
             terms,
-            seen: Mutex::default(),
+            last_change: Mutex::default(),
         }
     }
 
@@ -294,11 +294,11 @@ impl Lease {
 
     /// Time since which this replica has seen no change of the record.
     fn since(&self, version: &str, now: Timestamp) -> Timestamp {
-        let mut seen = self.seen.lock();
-        match &*seen {
+        let mut last_change = self.last_change.lock();
+        match &*last_change {
             Some((known, since)) if known == version => *since,
             _ => {
-                *seen = Some((version.to_owned(), now));
+                *last_change = Some((version.to_owned(), now));
                 now
             }
         }

@@ -167,10 +167,10 @@ pub struct Side {
 impl Side {
     /// Reports the decision that made this place, instead of a later decision that finds the demand
     /// placed.
-    pub(super) fn say(&mut self, said: &DecisionText) {
-        self.outcome = said.outcome;
-        self.reason.clone_from(&said.reason);
-        self.message.clone_from(&said.message);
+    pub(super) fn say(&mut self, text: &DecisionText) {
+        self.outcome = text.outcome;
+        self.reason.clone_from(&text.reason);
+        self.message.clone_from(&text.message);
     }
 }
 
@@ -297,7 +297,7 @@ impl Entry {
         after: Option<DemandState<'_>>,
     ) -> Self {
         let none = AmountsByCluster::new();
-        let held = |seen: Option<&DemandState<'_>>| seen.map_or(&none, |seen| &seen.clusters).clone();
+        let held = |side: Option<&DemandState<'_>>| side.map_or(&none, |side| &side.clusters).clone();
         let (was, is) = (held(before.as_ref()), held(after.as_ref()));
         let (left, joined) = (amounts::only(&was, &is), amounts::only(&is, &was));
         let resized = amounts::resized(&was, &is);
@@ -313,13 +313,13 @@ impl Entry {
             .copied()
             .collect();
         let concerned: Vec<&str> = concerned.into_iter().chain(other.take(SHOWN)).collect();
-        let told = |seen: Option<&DemandState<'_>>| {
-            seen.map_or(Vec::new(), |seen| {
-                candidates(seen.snapshot, seen.decision, &concerned)
+        let report = |side: Option<&DemandState<'_>>| {
+            side.map_or(Vec::new(), |side| {
+                candidates(side.snapshot, side.decision, &concerned)
             })
         };
-        let candidates = difference::of_candidates(&told(before.as_ref()), &told(after.as_ref()));
-        let snapshot = after.as_ref().or(before.as_ref()).map(|seen| seen.snapshot);
+        let candidates = difference::of_candidates(&report(before.as_ref()), &report(after.as_ref()));
+        let snapshot = after.as_ref().or(before.as_ref()).map(|side| side.snapshot);
         Self {
             verdict,
             left: first(&left),

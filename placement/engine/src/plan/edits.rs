@@ -32,7 +32,7 @@ pub fn apply(
         worlds: &mut *worlds,
         catalog,
         now,
-        seen: BTreeMap::new(),
+        changed_by: BTreeMap::new(),
         by: 0,
         suggested: false,
     };
@@ -86,7 +86,7 @@ struct Editor<'a> {
     catalog: &'a Catalog,
     now: Timestamp,
     /// The step that changed each object.
-    seen: BTreeMap<Key, usize>,
+    changed_by: BTreeMap<Key, usize>,
     /// The step that is applied.
     by: usize,
     /// Whether a name was already suggested, for which every target is compared.
@@ -123,7 +123,7 @@ impl Editor<'_> {
 
     /// Checks that only one step changes the object `key`.
     fn claim(&mut self, key: &Key, step: &Step, all: &[Step]) -> Result<(), Errors> {
-        let first = *self.seen.entry(key.clone()).or_insert(self.by);
+        let first = *self.changed_by.entry(key.clone()).or_insert(self.by);
         if first == self.by {
             return Ok(());
         }

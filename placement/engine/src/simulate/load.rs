@@ -32,7 +32,7 @@ pub(super) fn load(
             aside: Vec::new(),
             findings: Findings::default(),
         },
-        seen: BTreeMap::new(),
+        places: BTreeMap::new(),
         new: BTreeSet::new(),
         incomplete: BTreeMap::new(),
         other_groups: BTreeSet::new(),
@@ -69,7 +69,7 @@ struct Loader<'a> {
     now: Timestamp,
     simulation: Simulation,
     /// Place of the first occurrence of each object.
-    seen: BTreeMap<Key, String>,
+    places: BTreeMap<Key, String>,
     /// The objects to place that no server has stored yet.
     new: BTreeSet<Key>,
     /// Errors in the completion of new objects.
@@ -111,7 +111,7 @@ impl Loader<'_> {
                 key, object, errors, ..
             }) = judged
                 && errors.is_empty()
-                && self.seen.insert(key.clone(), at).is_none()
+                && self.places.insert(key.clone(), at).is_none()
             {
                 for world in self
                     .simulation
@@ -194,7 +194,7 @@ impl Loader<'_> {
                 continue;
             }
             for (key, value) in dialect.built_in() {
-                if self.seen.contains_key(&key) {
+                if self.places.contains_key(&key) {
                     continue;
                 }
                 match self.catalog.judge(value, "", self.now) {
@@ -291,7 +291,7 @@ impl Loader<'_> {
                 name: key.name.to_string(),
                 api_version,
             };
-            let at = self.seen.get(&key).cloned().unwrap_or_default();
+            let at = self.places.get(&key).cloned().unwrap_or_default();
             let kind = kind.as_str().unwrap_or_default();
             self.set_aside(&at, kind, errors.clone());
             self.note_aside(at, &given, kind, errors);
@@ -378,7 +378,7 @@ impl Loader<'_> {
             unknown,
             errors,
         } = judged;
-        if let Some(first) = self.seen.get(&key) {
+        if let Some(first) = self.places.get(&key) {
             let mut error = FieldError::duplicate("metadata.name", key.name.to_string());
             error.detail = format!("the same object stands in {first}");
             return self.set_aside(&at, &kind, vec![error]);
@@ -386,7 +386,7 @@ impl Loader<'_> {
         for path in unknown {
             self.simulation.findings.surplus(&kind, &path, &at, "unknown");
         }
-        self.seen.insert(key.clone(), at.clone());
+        self.places.insert(key.clone(), at.clone());
         let mut counterparts = self.dialects.iter();
         let counterpart = counterparts.find_map(|dialect| dialect.counterpart(key.resource));
         if counterpart.is_some() {
@@ -401,7 +401,7 @@ impl Loader<'_> {
             }
             self.new.extend(is_new.then(|| key.clone()));
         }
-        let told = !errors.is_empty();
+        let is_reported = !errors.is_empty();
         self.report(&at, errors);
         self.simulation.objects.push((key.clone(), Arc::clone(&object)));
         for world in &mut self.simulation.worlds {
@@ -411,7 +411,7 @@ impl Loader<'_> {
             // The object stays in the world unchanged, so that decisions that depend on it report the
             // problem.
             if let Err(Unreadable(problem)) = world.put(&key, Arc::clone(&object)) {
-                if told {
+                if is_reported {
                     continue;
                 }
                 let error = FieldError::invalid("metadata.name", key.name.to_string(), problem);
@@ -428,17 +428,17 @@ impl Loader<'_> {
             Err(errors) => {
                 let name = value["metadata"]["name"].as_str().unwrap_or_default();
                 // As on a server, the configuration is stored, but not in force.
-                self.seen.entry(config::key(name)).or_insert_with(|| at.clone());
+                self.places.entry(config::key(name)).or_insert_with(|| at.clone());
                 self.report(&at, errors);
             }
             Ok((dialect, spec)) => {
                 let key = config::key(dialect.name());
-                if let Some(first) = self.seen.get(&key) {
+                if let Some(first) = self.places.get(&key) {
                     let mut error = FieldError::duplicate("metadata.name", dialect.name());
                     error.detail = format!("the same object stands in {first}");
                     return self.set_aside(&at, config::KIND, vec![error]);
                 }
-                self.seen.insert(key, at.clone());
+                self.places.insert(key, at.clone());
                 let path = format!("spec.{}", dialect.name());
                 let rules = RulesChoice::of(&value);
                 self.configure(&at, &*dialect, &spec, (&path, rules));
@@ -462,7 +462,7 @@ impl Loader<'_> {
     /// Applies a configuration where none is stored.
     fn fall_back(&mut self, configured: &DefaultConfiguration) {
         let dialect = &*configured.dialect;
-        match self.seen.get(&config::key(dialect.name())) {
+        match self.places.get(&config::key(dialect.name())) {
             None => {
                 self.configure("", dialect, &configured.spec, ("", configured.rules));
                 self.go_by("", dialect, configured.rules);
@@ -491,8 +491,8 @@ impl Loader<'_> {
                     at => at.to_owned(),
                 };
                 let warnings = dialect.configuration().warnings(spec, path, rules).into_iter();
-                let told = warnings.map(|warning| format!("{place}: {}", warning.trim_start_matches('.')));
-                self.simulation.findings.doubtful.extend(told);
+                let texts = warnings.map(|warning| format!("{place}: {}", warning.trim_start_matches('.')));
+                self.simulation.findings.doubtful.extend(texts);
             }
             None => {}
         }

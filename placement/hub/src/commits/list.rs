@@ -172,12 +172,12 @@ impl HubCommitter {
     /// guards: later ones would fail, since the writes change the guarded objects.
     async fn make_here<'a>(&self, progress: &mut Progress<'a>, run: &'a [Write]) -> Result<(), CommitError> {
         let commit = progress.commit;
-        let asked = run.iter().filter(|write| !progress.is_moot(write));
+        let effective = run.iter().filter(|write| !progress.is_moot(write));
         let own = Commit {
             actor: commit.actor,
             manager: commit.manager.clone(),
             cause: commit.cause.clone(),
-            writes: asked.cloned().collect(),
+            writes: effective.cloned().collect(),
             guards: std::mem::take(&mut progress.guards),
             dry_run: commit.dry_run,
         };

@@ -378,7 +378,7 @@ impl Reflector {
     /// removed. After the first list, these include copies of earlier processes; later, only copies
     /// that this process knows. Defaults among the copies stay.
     async fn finish(&mut self) {
-        let mut gone: HashSet<Key> = self.known.difference(&self.listed).cloned().collect();
+        let mut deleted: HashSet<Key> = self.known.difference(&self.listed).cloned().collect();
         if self.writes() && !self.is_swept {
             let copies = self.shared.store.cached(self.resource);
             let earlier = copies
@@ -389,10 +389,10 @@ impl Reflector {
                     namespace: Arc::clone(&name.namespace),
                     name: Arc::clone(&name.name),
                 });
-            gone.extend(earlier.filter(|key| !self.listed.contains(key)));
+            deleted.extend(earlier.filter(|key| !self.listed.contains(key)));
             self.is_swept = true;
         }
-        for key in gone {
+        for key in deleted {
             self.remove(key);
         }
         self.flush().await;
@@ -422,8 +422,8 @@ impl Reflector {
                 Err(problem) => self.pause(&problem).await,
             }
         }
-        let gone = self.pending.drain(..).filter(|(_, draft)| draft.is_none());
-        self.shared.versions.note(gone.map(|(key, _)| (key, None)));
+        let deleted = self.pending.drain(..).filter(|(_, draft)| draft.is_none());
+        self.shared.versions.note(deleted.map(|(key, _)| (key, None)));
     }
 
     async fn pause(&self, problem: &StoreError) {

@@ -87,9 +87,9 @@ impl HubVersions {
     }
 
     /// Records objects that were observed (`Some`) or deleted (`None`).
-    pub fn note(&self, seen: impl IntoIterator<Item = (Key, Option<HubVersion>)>) {
+    pub fn note(&self, observed: impl IntoIterator<Item = (Key, Option<HubVersion>)>) {
         let mut known = self.known.lock();
-        for (key, hub_version) in seen {
+        for (key, hub_version) in observed {
             match hub_version {
                 Some(hub_version) => known.insert(key, hub_version),
                 None => known.remove(&key),
@@ -136,12 +136,12 @@ mod tests {
         let is_there = |hub_version: Option<&HubVersion>| {
             hub_version.is_some_and(|hub_version| hub_version.reached("2"))
         };
-        let seen = versions.until(&key, is_there);
+        let waiting = versions.until(&key, is_there);
         let noted = async {
             tokio::task::yield_now().await;
             versions.note([(key.clone(), Some(hub_version.clone()))]);
         };
-        tokio::join!(seen, noted);
+        tokio::join!(waiting, noted);
         assert_eq!(versions.get(&key), Some(hub_version.clone()));
     }
 }

@@ -151,7 +151,8 @@ impl Maker {
             }
             None => demanded.compared.filter(|_| is_observed),
         };
-        let observed = is_observed.then(|| observed::told(&view, compared.as_deref(), self.grace, self.now));
+        let observed =
+            is_observed.then(|| observed::agreement_text(&view, compared.as_deref(), self.grace, self.now));
         let shown = render::DemandRow {
             snapshot: &self.snapshot,
             demand,
