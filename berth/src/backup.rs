@@ -204,17 +204,17 @@ impl<R: Read, W: Write> Read for Tee<R, W> {
 pub fn restore(args: &RestoreArgs) -> Result<()> {
     make_folder(&args.data_dir)?;
     let file = args.data_dir.join(FILE);
-    let there = file.exists();
-    if there && !args.replace {
+    let exists = file.exists();
+    if exists && !args.replace {
         bail!(
             "{} exists: restore into a new folder, or with --replace, which keeps it beside the restored one",
             file.display()
         );
     }
-    let _held = there.then(|| rescue::hold(&file)).transpose()?;
+    let _held = exists.then(|| rescue::hold(&file)).transpose()?;
     let folder = args.from.is_dir().then_some(args.from.as_path());
     let mut input = input(&args.from)?;
-    let kept = there.then(|| rescue::keep(&file)).transpose()?;
+    let kept = exists.then(|| rescue::keep(&file)).transpose()?;
     let contents = EmbeddedStore::restore(&file, &mut input, args.bump_revision);
     let contents = match (contents, &kept) {
         (Err(error), Some(kept)) => {

@@ -128,8 +128,8 @@ impl Environment<'_> {
     /// the hub replaces.
     fn reconcilers(&self, selection: &Selection) -> Vec<&'static str> {
         let dialects = self.engine.dialects();
-        let here = dialects.filter(|dialect| self.places(dialect.name()));
-        let all = here.flat_map(|dialect| dialect.controllers().reconcilers(None));
+        let local = dialects.filter(|dialect| self.places(dialect.name()));
+        let all = local.flat_map(|dialect| dialect.controllers().reconcilers(None));
         let works = |reconciler: &Arc<dyn Reconciler>| {
             let mut written = reconciler.writes().into_iter();
             !reconciler.is_left_to_hub() || written.all(|resource| self.serves(resource))

@@ -153,14 +153,14 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
 /// Watches the objects of a hub that its schedulers read, reports their number on standard error, and
 /// serves them.
 async fn following(client: &Client, rules: Option<RulesChoice>) -> Result<InMemory> {
-    let there = Kinds::of(client, &Scope::default()).await?;
-    let (kinds, gaps) = there.readable(client).await?;
+    let kinds_there = Kinds::of(client, &Scope::default()).await?;
+    let (kinds, gaps) = kinds_there.readable(client).await?;
     let (served, counts) = InMemory::follow(&client.connection(), &kinds, rules).await?;
     let account = Account {
         verb: "follows",
         objects: counts.values().sum(),
         kinds: counts.values().filter(|count| **count > 0).count(),
-        systems: &there.systems,
+        systems: &kinds_there.systems,
         gaps: &gaps,
     };
     account.tell(client).await?;

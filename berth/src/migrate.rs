@@ -322,7 +322,7 @@ mod with {
                 config.prefix = prefix.to_owned();
                 config
             };
-            let here = at("http://a:2379", "/berth");
+            let source = at("http://a:2379", "/berth");
             for (server, prefix, refused) in [
                 ("http://a:2379", "/berth", true),
                 ("http://a:2379", "berth/", true),
@@ -331,7 +331,7 @@ mod with {
                 ("http://a:2379", "/berth-copy", false),
                 ("http://b:2379", "/berth", false),
             ] {
-                let problem = overlap(&here, &at(server, prefix));
+                let problem = overlap(&source, &at(server, prefix));
                 assert_eq!(problem.is_some(), refused, "{server} {prefix}: {problem:?}");
             }
         }

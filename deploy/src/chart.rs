@@ -146,8 +146,8 @@ const WEBHOOK: [&str; 5] = [
 
 /// The part of `object` with these `fields`, as far as they exist.
 fn parts(object: &Value, fields: &[&str]) -> Value {
-    let there = fields.iter().filter(|field| !object[**field].is_null());
-    there
+    let present = fields.iter().filter(|field| !object[**field].is_null());
+    present
         .map(|field| ((*field).to_owned(), object[*field].clone()))
         .collect()
 }

@@ -97,7 +97,7 @@ impl<'a> Source<'a> {
     }
 
     /// The members of `resources` on the hub.
-    fn there(&self, mut resources: Vec<GroupResource>) -> Vec<GroupResource> {
+    fn on_hub(&self, mut resources: Vec<GroupResource>) -> Vec<GroupResource> {
         resources.retain(|resource| !self.own.contains(resource));
         resources
     }
@@ -110,7 +110,7 @@ impl<'a> Source<'a> {
         let watched = carried_out.flat_map(|reconciler| reconciler.watches());
         let all: BTreeSet<GroupResource> = kinds(self.dialect).chain(watched).collect();
         rules(
-            self.there(all.into_iter().collect()),
+            self.on_hub(all.into_iter().collect()),
             &[],
             &["get", "list", "watch"],
         )
@@ -120,7 +120,7 @@ impl<'a> Source<'a> {
     fn written(&self) -> Vec<(&'static str, Vec<Value>)> {
         let reconcilers = self.dialect.controllers().hub_reconcilers();
         let by_reconcilers = reconcilers.iter().map(|reconciler| {
-            let written = rules(self.there(reconciler.writes()), &["status"], &["update"]);
+            let written = rules(self.on_hub(reconciler.writes()), &["status"], &["update"]);
             (reconciler.actor(), written)
         });
         let mut all = vec![(self.dialect.actor(), self.decided())];
@@ -133,13 +133,13 @@ impl<'a> Source<'a> {
     fn decided(&self) -> Vec<Value> {
         let demands = self.dialect.demands().iter().map(|demand| demand.resource);
         let mut all = rules(
-            self.there(demands.collect()),
+            self.on_hub(demands.collect()),
             &["status", "binding"],
             &["get", "update", "patch"],
         );
         let records = [self.dialect.on_hub().records, self.dialect.guarded().reserves].concat();
         all.extend(rules(
-            self.there(records),
+            self.on_hub(records),
             &["status"],
             &["get", "create", "update", "patch", "delete"],
         ));

@@ -61,7 +61,7 @@ pub fn server_rights(installation: &Installation) -> Vec<Value> {
         let published = [CLUSTER_PROFILES, PLACEMENT_DECISIONS].map(|resource| resource.resource);
         rules.push(copied(berth_multicluster::GROUP, &published));
     }
-    let says = json!({
+    let conditions = json!({
         "apiGroups": [config::GROUP],
         "resources": ["schedulerconfigurations/status", "publications/status"],
         "verbs": ["update"],
@@ -96,7 +96,7 @@ pub fn server_rights(installation: &Installation) -> Vec<Value> {
                 "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}],
             }),
             bound(PARAMETERS, PARAMETERS, &account),
-            role(CONFIGURATION, &[says]),
+            role(CONFIGURATION, &[conditions]),
             bound(CONFIGURATION, CONFIGURATION, &scheduler),
             role(PUBLISHER, &[publishes]),
             bound(PUBLISHER, PUBLISHER, &scheduler),

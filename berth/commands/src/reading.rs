@@ -110,10 +110,10 @@ impl Kinds {
             bail!("{} serves nothing of {}", client.url(), names.join(", "));
         }
         let reaches = reaches(&wanted).into_iter();
-        let there = reaches.filter(|(resource, _)| is_there(resource.group));
+        let present = reaches.filter(|(resource, _)| is_there(resource.group));
         Ok(Self {
             systems: wanted.iter().map(|dialect| dialect.name()).collect(),
-            all: there
+            all: present
                 .filter_map(|(resource, reach)| Some((kind_of(&catalog, resource)?, reach)))
                 .collect(),
         })

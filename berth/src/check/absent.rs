@@ -24,7 +24,7 @@ impl CheckSubject<'_> {
             Finding::ok("registration", API_VERSION, "Berth is not installed here").but(Verdict::Note, LOOK),
         ];
         findings.extend(self.left_behind().await?);
-        let there = match self.read("/apis").await? {
+        let served = match self.read("/apis").await? {
             Read::Object(list) => groups(&list),
             Read::Absent => BTreeSet::new(),
             Read::Refused(message) => {
@@ -34,7 +34,7 @@ impl CheckSubject<'_> {
         };
         for dialect in berth_dialect_registry::all() {
             let system = dialect.name();
-            if !there.contains(dialect.target().group) {
+            if !served.contains(dialect.target().group) {
                 findings.push(Finding::ok("sources", system, "not on this hub"));
                 continue;
             }

@@ -37,11 +37,11 @@ pub(crate) async fn detected(server: &ServerArgs) -> Result<Vec<Source>> {
     };
     let service = subject.service().await?;
     let own = Groups::of(items(&services), &service).owned;
-    let there = berth_dialect_registry::all()
+    let present = berth_dialect_registry::all()
         .into_iter()
         .filter(|dialect| served.contains(dialect.target().group));
     let mut sources = Vec::new();
-    for dialect in there {
+    for dialect in present {
         let name = dialect.name();
         let place = match own.contains(dialect.target().group) {
             true => Place::Owned,

@@ -174,8 +174,8 @@ impl CheckSubject<'_> {
                 findings.push(Finding::ok("sources", system, message));
                 continue;
             }
-            let there: Vec<&Value> = kinds.iter().filter_map(|name| named(name)).collect();
-            if there.is_empty() {
+            let existing: Vec<&Value> = kinds.iter().filter_map(|name| named(name)).collect();
+            if existing.is_empty() {
                 installation = installation.without(system);
                 findings.push(Finding::ok(
                     "sources",
@@ -185,12 +185,12 @@ impl CheckSubject<'_> {
                 continue;
             }
             let absent: Vec<&String> = kinds.iter().filter(|name| named(name).is_none()).collect();
-            let broken: Vec<Finding> = there
+            let broken: Vec<Finding> = existing
                 .iter()
                 .map(|object| judge::definition(object))
                 .filter(|finding| finding.verdict != Verdict::Ok)
                 .collect();
-            findings.push(sources(system, there.len(), &absent));
+            findings.push(sources(system, existing.len(), &absent));
             findings.extend(broken);
         }
         Ok((findings, installation))
@@ -287,9 +287,9 @@ fn is(one: &Service, other: &Service) -> bool {
 
 /// Finding about a system whose objects are on the hub: `there` kinds exist, and the `absent` ones do
 /// not.
-fn sources(system: &str, there: usize, absent: &[&String]) -> Finding {
+fn sources(system: &str, count: usize, absent: &[&String]) -> Finding {
     if absent.is_empty() {
-        return Finding::ok("sources", system, format!("on the hub, {there} kinds"));
+        return Finding::ok("sources", system, format!("on the hub, {count} kinds"));
     }
     let names: Vec<&str> = absent.iter().map(|name| name.as_str()).collect();
     Finding::ok(

@@ -39,15 +39,15 @@ impl<'a> List<'a> {
 
     /// Returns whether the list turns `name` on, if it names it. A controller that is both named and
     /// excluded is excluded.
-    fn says(&self, name: &str) -> Option<bool> {
+    fn is_enabled(&self, name: &str) -> Option<bool> {
         let entries = self.0.iter().filter(|(entry, _)| *entry == name);
         entries.map(|(_, runs)| *runs).min()
     }
 
     /// Whether the controller `name` of `dialect` runs.
     fn runs(&self, name: &str, dialect: &str) -> bool {
-        let own = self.says(name).or_else(|| self.says(dialect));
-        own.or_else(|| self.says("*")).unwrap_or(false)
+        let own = self.is_enabled(name).or_else(|| self.is_enabled(dialect));
+        own.or_else(|| self.is_enabled("*")).unwrap_or(false)
     }
 
     /// The first entry that is not a valid name.

@@ -51,9 +51,9 @@ impl Watchman {
         client: Client,
         engine: &Arc<Engine>,
         modes: &Arc<Modes>,
-        there: impl Fn(&str) -> bool,
+        is_on_hub: impl Fn(&str) -> bool,
     ) -> Self {
-        let on_hub = engine.dialects().filter(|dialect| there(dialect.name()));
+        let on_hub = engine.dialects().filter(|dialect| is_on_hub(dialect.name()));
         let schedulers = on_hub.filter_map(|dialect| Some((dialect.name(), dialect.on_hub().scheduler?)));
         Self {
             client,

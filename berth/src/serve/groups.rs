@@ -135,14 +135,15 @@ pub(super) fn assemble(
         virtual_api = virtual_api.binding_through(committer);
     }
     let mut groups = homes.first;
-    let mut here: Vec<_> = core
+    let mut owned_dialects: Vec<_> = core
         .dialects
         .iter()
         .filter(|dialect| !surroundings.has(dialect.name()))
         .collect();
-    here.sort_by_key(|dialect| dialect.comes_last());
+    owned_dialects.sort_by_key(|dialect| dialect.comes_last());
     groups.extend(
-        here.into_iter()
+        owned_dialects
+            .into_iter()
             .flat_map(|dialect| owned(dialect, &virtual_api, store)),
     );
     groups.extend(virtual_api.groups());

@@ -40,7 +40,7 @@ impl StoredConfiguration {
     }
 
     /// A field of the spec, in the form that people write.
-    fn says(&self, field: &str) -> String {
+    fn text_of(&self, field: &str) -> String {
         match &self.object["spec"][field] {
             Value::Null => "nothing".to_owned(),
             Value::String(text) => text.clone(),
@@ -99,18 +99,18 @@ impl Change {
         let mut text = format!(
             "set mode: {} in the SchedulerConfiguration {system} (now: {})",
             self.mode.as_str(),
-            stored.says("mode")
+            stored.text_of("mode")
         );
         match &self.requests {
             Some(Value::Null) => {
                 text.push_str(&format!(
                     "; all requests, no spec.requests (now: {})",
-                    stored.says("requests")
+                    stored.text_of("requests")
                 ));
             }
             Some(requests) => text.push_str(&format!(
                 "; spec.requests: {requests} (now: {})",
-                stored.says("requests")
+                stored.text_of("requests")
             )),
             None => {}
         }

@@ -179,8 +179,8 @@ impl Listing for Rows {
         let value = row
             .value(self.now)
             .ok_or_else(|| Status::not_found(RESOURCE, &row.name.name))?;
-        let made = Object::new(&value, self.revision());
-        made.map(Arc::new)
+        let new = Object::new(&value, self.revision());
+        new.map(Arc::new)
             .map_err(|error| Status::internal(error.to_string()))
     }
 

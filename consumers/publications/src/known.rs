@@ -38,14 +38,14 @@ impl PublishedState {
     pub(super) fn take_profiles(
         &mut self,
         dialect: &'static str,
-        made: MadeProfiles,
+        profiles: MadeProfiles,
         changes: &mut Vec<Change>,
         unwanted: &mut Vec<Key>,
         now: Timestamp,
     ) -> bool {
-        let item = (dialect, Subject::Target(Arc::clone(&made.cluster)));
-        let mut alarm = made.due_at.map(|due| due.max(after(now, AGAIN)));
-        for (key, deed) in made.deeds {
+        let item = (dialect, Subject::Target(Arc::clone(&profiles.cluster)));
+        let mut alarm = profiles.due_at.map(|due| due.max(after(now, AGAIN)));
+        for (key, deed) in profiles.deeds {
             self.subjects.insert(key.clone(), item.clone());
             match deed {
                 Task::Nothing | Task::Leaving => {
@@ -65,15 +65,15 @@ impl PublishedState {
         }
         self.alarms.set(item, alarm);
         let all = Arc::make_mut(&mut self.profiles);
-        let place = (dialect, made.cluster);
+        let place = (dialect, profiles.cluster);
         let before = all.remove(&place).unwrap_or_default();
-        let moved = before != made.profiles;
+        let moved = before != profiles.profiles;
         let lost = before
             .into_iter()
-            .filter(|(namespace, name)| made.profiles.get(namespace) != Some(name));
+            .filter(|(namespace, name)| profiles.profiles.get(namespace) != Some(name));
         unwanted.extend(lost.map(|(namespace, name)| Key::new(CLUSTER_PROFILES, &namespace, &name)));
-        if !made.profiles.is_empty() {
-            all.insert(place, made.profiles);
+        if !profiles.profiles.is_empty() {
+            all.insert(place, profiles.profiles);
         }
         moved
     }

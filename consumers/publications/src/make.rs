@@ -42,14 +42,14 @@ pub(super) fn profiles(
     cluster: Arc<str>,
     now: Timestamp,
 ) -> MadeProfiles {
-    let mut made = MadeProfiles {
+    let mut result = MadeProfiles {
         cluster,
         profiles: Profiles::new(),
         deeds: Vec::new(),
         due_at: None,
     };
-    let Some((target, view)) = snapshot.inventory.target_of(&made.cluster, now) else {
-        return made;
+    let Some((target, view)) = snapshot.inventory.target_of(&result.cluster, now) else {
+        return result;
     };
     let system = snapshot.dialect.name();
     let wanted: Vec<&InForce> = in_force
@@ -60,9 +60,9 @@ pub(super) fn profiles(
         .collect();
     if wanted.is_empty() {
         // The state may change with time, but the target is not published.
-        return made;
+        return result;
     }
-    made.due_at = view.due_at;
+    result.due_at = view.due_at;
     let facts = (snapshot.dialect.shown().facts)(&view.object.parse());
     for published in wanted {
         let settings = &published.rules.settings;
@@ -77,11 +77,11 @@ pub(super) fn profiles(
             facts: &facts,
         };
         let value = profile::render(settings, target, before.as_ref(), now);
-        made.profiles.insert(settings.namespace.clone(), name);
+        result.profiles.insert(settings.namespace.clone(), name);
         let deed = deed::of(key.clone(), old.map(|old| &**old), &value);
-        made.deeds.push((key, deed));
+        result.deeds.push((key, deed));
     }
-    made
+    result
 }
 
 /// Task for one slice.
@@ -113,19 +113,19 @@ pub(super) fn slices(
     demand: Key,
     now: Timestamp,
 ) -> MadeSlices {
-    let mut made = MadeSlices {
+    let mut result = MadeSlices {
         demand,
         slices: Vec::new(),
         deeds: Vec::new(),
     };
     let system = snapshot.dialect.name();
-    let (namespace, decision) = names::place(&*snapshot.dialect, &made.demand);
+    let (namespace, decision) = names::place(&*snapshot.dialect, &result.demand);
     let key = name::decision(&namespace, &decision);
-    let view = snapshot.inventory.demand(&made.demand, now);
+    let view = snapshot.inventory.demand(&result.demand, now);
     for rules in in_force.iter().filter(|published| !published.is_frozen(system)) {
         let settings = &rules.rules.settings;
         let place = Place {
-            there: Slices::of(shown, &settings.namespace, &key),
+            existing: Slices::of(shown, &settings.namespace, &key),
             shown,
             rules,
             key: &key,
@@ -134,12 +134,12 @@ pub(super) fn slices(
         match (&view, labels) {
             (Some(view), Some(labels)) if rules.rules.shows_decision(system, labels) => {
                 let wanted = clusters(system, view, &settings.namespace, profiles, published);
-                place.fill(system, view, &wanted, &mut made);
+                place.fill(system, view, &wanted, &mut result);
             }
-            _ => made.deeds.extend(place.there.deletions()),
+            _ => result.deeds.extend(place.existing.deletions()),
         }
     }
-    made
+    result
 }
 
 /// The clusters that a decision shows in `namespace`, with reasons: clusters with a profile there,
@@ -203,7 +203,7 @@ impl<'a> Slices<'a> {
 
 /// One decision in one namespace.
 struct Place<'a> {
-    there: Slices<'a>,
+    existing: Slices<'a>,
     shown: &'a Collection,
     rules: &'a InForce,
     key: &'a str,
@@ -216,17 +216,17 @@ impl Place<'_> {
         system: &'static str,
         view: &DemandView,
         wanted: &BTreeMap<String, String>,
-        made: &mut MadeSlices,
+        result: &mut MadeSlices,
     ) {
         let old: Vec<Slice> = self
-            .there
+            .existing
             .open
             .iter()
             .map(|(_, _, slice)| slice.clone())
             .collect();
         let mut left: BTreeMap<u32, Slice> = old.iter().map(|slice| (slice.index, slice.clone())).collect();
         let mut order = Vec::new();
-        for write in slices::plan(&old, wanted, &self.there.closed) {
+        for write in slices::plan(&old, wanted, &self.existing.closed) {
             match write {
                 Write::Put(slice) => {
                     order.push(slice.index);
@@ -258,11 +258,12 @@ impl Place<'_> {
             match (left.get(&index), old) {
                 (Some(slice), old) => {
                     let value = decision::render(settings, &decided, slice);
-                    made.slices.push(at.clone());
-                    made.deeds
+                    result.slices.push(at.clone());
+                    result
+                        .deeds
                         .push(SliceDeed::Put(at.clone(), deed::of(at, old, &value)));
                 }
-                (None, Some(old)) => made.deeds.push(SliceDeed::Delete(at, old.revision())),
+                (None, Some(old)) => result.deeds.push(SliceDeed::Delete(at, old.revision())),
                 (None, None) => {}
             }
         }

@@ -259,14 +259,14 @@ impl Publisher {
         }
         let now = self.now();
         let clusters = self.clusters(dialect, targets, &snapshot);
-        let Some(made) = self.make_profiles(&snapshot, clusters, now).await else {
+        let Some(computed) = self.make_profiles(&snapshot, clusters, now).await else {
             return;
         };
         let (mut changes, mut unwanted, mut moved) = (Vec::new(), Vec::new(), false);
-        for made in made {
+        for computed in computed {
             moved |= self
                 .known
-                .take_profiles(dialect, made, &mut changes, &mut unwanted, now);
+                .take_profiles(dialect, computed, &mut changes, &mut unwanted, now);
         }
         moved |= changes.iter().any(|change| change.base.is_none());
         for change in changes.iter().filter(|change| change.base.is_some()) {
@@ -279,11 +279,11 @@ impl Publisher {
         // A decision may refer to a profile that did not exist, or that was deleted.
         let demands = if moved { MarkedSet::All } else { demands };
         let demands = self.demands(dialect, demands, &snapshot);
-        let Some(made) = self.make_slices(&snapshot, demands, now).await else {
+        let Some(computed) = self.make_slices(&snapshot, demands, now).await else {
             return;
         };
         let mut unfinished = HashSet::new();
-        for done in work::slices(&*self.outlet, made).await {
+        for done in work::slices(&*self.outlet, computed).await {
             self.known.take_slices(dialect, done, &mut unfinished, now);
         }
         self.remove_profiles(dialect, unwanted, &unfinished).await;
@@ -500,9 +500,9 @@ async fn changed(leading: &mut watch::Receiver<bool>) {
     }
 }
 
-fn finished<T>(made: Result<T, tokio::task::JoinError>) -> Option<T> {
-    match made {
-        Ok(made) => Some(made),
+fn finished<T>(result: Result<T, tokio::task::JoinError>) -> Option<T> {
+    match result {
+        Ok(result) => Some(result),
         Err(error) => {
             tracing::error!(%error, "cannot build the objects to publish; what is published is out of date until the next change");
             None

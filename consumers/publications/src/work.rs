@@ -50,7 +50,7 @@ pub(super) async fn write(outlet: &dyn Outlet, changes: Vec<Change>) -> Vec<Outc
 
 /// Deletes those of `keys` that are in `shown`, in no order.
 pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collection) -> Vec<Outcome> {
-    let there = keys.into_iter().filter_map(|key| {
+    let existing = keys.into_iter().filter_map(|key| {
         let object = shown.get(&key.namespace, &key.name)?;
         // An object that is being deleted only waits for its finalizers: it is skipped.
         let base = object
@@ -60,7 +60,7 @@ pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collecti
             .then_some(object.revision())?;
         Some((key, base))
     });
-    let all = stream::iter(there).map(|(key, base)| async move {
+    let all = stream::iter(existing).map(|(key, base)| async move {
         let deleted = outlet.delete(&key, base).await;
         (key, deleted.map(|()| base).map_err(Trouble::from))
     });
@@ -79,20 +79,20 @@ pub(super) struct DoneSlices {
 
 /// Writes the slices of each of `decisions`.
 pub(super) async fn slices(outlet: &dyn Outlet, decisions: Vec<MadeSlices>) -> Vec<DoneSlices> {
-    let all = stream::iter(decisions).map(|made| decision(outlet, made));
+    let all = stream::iter(decisions).map(|slices| decision(outlet, slices));
     all.buffer_unordered(ABREAST).collect().await
 }
 
 /// Writes the slices of one decision. Additions come before removals, so that the writes end at the
 /// first failure.
-async fn decision(outlet: &dyn Outlet, made: MadeSlices) -> DoneSlices {
+async fn decision(outlet: &dyn Outlet, slices: MadeSlices) -> DoneSlices {
     let mut done = DoneSlices {
-        demand: made.demand,
-        slices: made.slices,
+        demand: slices.demand,
+        slices: slices.slices,
         outcomes: Vec::new(),
     };
     let mut stopped = HashSet::new();
-    for deed in made.deeds {
+    for deed in slices.deeds {
         let (SliceDeed::Put(key, _) | SliceDeed::Delete(key, _)) = &deed;
         let key = key.clone();
         if stopped.contains(&key.namespace) {

@@ -22,14 +22,17 @@ pub struct OnHub(pub Arc<HubCommitter>);
 #[async_trait]
 impl Origin for OnHub {
     async fn write(&self, write: OriginWrite<'_>) -> Result<Arc<Object>, CommitError> {
-        let made = Write {
+        let planned = Write {
             verb: Verb::Update,
             key: write.key.clone(),
             subresource: write.subresource,
             object: write.object,
             base: Some(write.current.revision()),
         };
-        let kept = self.0.write_alone(&write.user.name, &made, write.dry_run).await;
+        let kept = self
+            .0
+            .write_alone(&write.user.name, &planned, write.dry_run)
+            .await;
         kept.map_err(with_remedy)
     }
 }

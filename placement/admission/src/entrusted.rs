@@ -26,27 +26,27 @@ enum Whose {
 /// The plugin.
 pub(super) struct EntrustedPlugin {
     plugin: Arc<dyn Plugin>,
-    whose: Whose,
+    scope: Whose,
 }
 
 impl EntrustedPlugin {
     /// `plugin`, which has the rules of one system, limited to Berth's objects.
     pub(super) fn of(rules: &Arc<Rules>, plugin: Arc<dyn Plugin>) -> Arc<dyn Plugin> {
-        let whose = Whose::Of(Arc::clone(rules));
-        Arc::new(Self { plugin, whose })
+        let scope = Whose::Of(Arc::clone(rules));
+        Arc::new(Self { plugin, scope })
     }
 
     /// `plugin`, which judges the objects of every system, limited to Berth's objects.
     pub(super) fn of_all(rules: &[Arc<Rules>], plugin: Arc<dyn Plugin>) -> Arc<dyn Plugin> {
-        let whose = Whose::ByResource(rules.to_vec());
-        Arc::new(Self { plugin, whose })
+        let scope = Whose::ByResource(rules.to_vec());
+        Arc::new(Self { plugin, scope })
     }
 
     /// Whether the plugin does not judge `request`, whose result is `object`.
     fn passes(&self, request: &Request<'_>, object: Option<&Value>) -> bool {
         let is_guard = self.plugin.is_guard();
         let passes = |rules: &Arc<Rules>| rules.pass(request, object, is_guard);
-        match &self.whose {
+        match &self.scope {
             Whose::Of(rules) => passes(rules),
             Whose::ByResource(all) => {
                 let mut concerned = all.iter().filter(|rules| rules.concern(request.resource));

@@ -56,7 +56,7 @@ impl Answers {
 
     /// Records that `change` is folded, after a last change at `before`. The foreseen decision on a
     /// demand that `change` creates holds, unless its world has changed in between.
-    pub(crate) fn made(&self, change: &Change, before: Revision) {
+    pub(crate) fn created(&self, change: &Change, before: Revision) {
         let (None, Some(new)) = (&change.old, &change.new) else {
             return;
         };
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_was_foreseen_is_an_answer_once_the_demand_is_made_in_the_same_world() {
-        let made = |uid: &str| {
+        let created = |uid: &str| {
             let object = json!({"apiVersion": "v1", "kind": "Toy", "metadata": {"name": "t", "uid": uid}});
             let object = Object::new(&object, Revision(9)).unwrap();
             Change::added(key("t"), Arc::new(object))
@@ -134,7 +134,7 @@ mod tests {
         ] {
             let answers = Answers::default();
             answers.foresee(foreseen.to_owned(), answer(None));
-            answers.made(&made(folded), Revision(before));
+            answers.created(&created(folded), Revision(before));
             let found = answers.take(&key("t"), Revision(9), Timestamp::UNIX_EPOCH);
             assert_eq!(found.is_some(), holds, "{foreseen} {folded} {before}");
             answers.forget(foreseen);

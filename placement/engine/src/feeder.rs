@@ -203,7 +203,7 @@ impl Slot {
             .iter()
             .filter(|change| self.reads.contains(&change.key.resource))
         {
-            self.answers.made(change, state.changed);
+            self.answers.created(change, state.changed);
             let mut due = writable(&mut state.inventory).fold(change);
             if decides && due.decide == AffectedDemands::None {
                 due.decide = self.disturbed(change, &due.demands);

@@ -100,7 +100,7 @@ impl Plan {
         run.settle()?;
         let PlanRun { ends, mut plan, .. } = run;
         plan.compare(before, world.snapshot(), terms, &shown, &|demand| End {
-            made: ends.get(demand),
+            decision_text: ends.get(demand),
             requested: requested.contains(demand),
         })?;
         Ok(plan)
@@ -144,9 +144,13 @@ impl Plan {
                 compare::clusters(before, &demand, terms.now),
                 compare::clusters(after, &demand, terms.now),
             );
-            let End { made, requested } = end(&demand);
+            let End {
+                decision_text,
+                requested,
+            } = end(&demand);
             let verdict = compare::verdict(was.as_ref(), is.as_ref());
-            self.counts.same += usize::from(verdict == Verdict::Same && (made.is_some() || requested));
+            self.counts.same +=
+                usize::from(verdict == Verdict::Same && (decision_text.is_some() || requested));
             if verdict == Verdict::Same && !requested {
                 continue;
             }
@@ -157,8 +161,8 @@ impl Plan {
                 DemandState::of(after, new.as_ref(), is),
             );
             let mut entry = Entry::of(&demand, verdict, sides.0, sides.1);
-            if let (Some(after), Some(made)) = (&mut entry.after, made) {
-                after.say(made);
+            if let (Some(after), Some(decision_text)) = (&mut entry.after, decision_text) {
+                after.say(decision_text);
             }
             if verdict != Verdict::Same {
                 self.counts.count(verdict);
@@ -173,7 +177,7 @@ impl Plan {
 #[derive(Default)]
 struct End<'a> {
     /// Text of the decision that made the demand's place, or of the last decision.
-    made: Option<&'a DecisionText>,
+    decision_text: Option<&'a DecisionText>,
     /// Whether the entry was requested.
     requested: bool,
 }
@@ -288,8 +292,8 @@ impl PlanRun<'_> {
             let text = DecisionText::of(snapshot, &decision);
             self.ends.insert(demand.clone(), text);
         }
-        let made = self.world.make(&writes, self.terms.now);
-        made.map_err(|malformed| Fault::new(&demand, malformed.to_string()))?;
+        let result = self.world.make(&writes, self.terms.now);
+        result.map_err(|malformed| Fault::new(&demand, malformed.to_string()))?;
         self.take_due();
         Ok(())
     }

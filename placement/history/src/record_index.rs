@@ -66,8 +66,8 @@ impl RecordIndex {
         }
         match object.view::<RecordPage>() {
             Ok(RecordPage { spec }) => {
-                let made = meta.creation_timestamp().unwrap_or_default();
-                self.put(place, meta.name(), &spec, object.len(), made, book);
+                let created = meta.creation_timestamp().unwrap_or_default();
+                self.put(place, meta.name(), &spec, object.len(), created, book);
             }
             Err(error) => {
                 tracing::warn!(name = meta.name(), namespace = meta.namespace(), %error, "this DecisionRecord cannot be read and is not counted or removed by age; delete it");

@@ -185,11 +185,11 @@ impl Recorder {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return self.end(&mut followed).await,
-                events = followed.decisions.next(BATCH) => self.hear(&events?, &followed.list_revisions),
+                events = followed.decisions.next(BATCH) => self.note_events(&events?, &followed.list_revisions),
                 events = followed.records.next(BATCH) => self.index(&events?),
                 Ok(()) = self.leading.changed() => self.judge(),
                 _ = flushes.tick(), if self.book.oldest().is_some() => {
-                    self.index_what_came(&mut followed).await?;
+                    self.index_new_records(&mut followed).await?;
                     self.flush(DELAY).await;
                 }
                 _ = sweeps.tick() => self.sweep(&mut followed).await?,
@@ -198,7 +198,7 @@ impl Recorder {
     }
 
     /// Indexes records of other servers, whose changes must not be recorded again.
-    async fn index_what_came(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
+    async fn index_new_records(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
         while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.records.next(BATCH)).await {
             self.index(&events?);
         }
@@ -206,9 +206,9 @@ impl Recorder {
     }
 
     /// Reads all pending changes.
-    async fn hear_what_came(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
+    async fn note_pending(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
         while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.decisions.next(BATCH)).await {
-            self.hear(&events?, &followed.list_revisions);
+            self.note_events(&events?, &followed.list_revisions);
         }
         Ok(())
     }
@@ -218,7 +218,7 @@ impl Recorder {
         if let Ok(Err(error)) = tokio::time::timeout(LAST, self.history.projection.caught_up()).await {
             tracing::info!(%error, "the last changes of decisions may be missing from the history");
         }
-        self.hear_what_came(followed).await?;
+        self.note_pending(followed).await?;
         self.flush(Duration::ZERO).await;
         Ok(())
     }
@@ -228,7 +228,7 @@ impl Recorder {
         !self.history.store.is_shared() || *self.leading.borrow()
     }
 
-    fn hear(
+    fn note_events(
         &mut self,
         events: &[Arc<Event>],
         list_revisions: &BTreeMap<GroupResource, berth_apimachinery::Revision>,
@@ -265,7 +265,7 @@ impl Recorder {
         let place = Name::new(meta.namespace(), meta.name());
         let was_there = meta
             .creation_timestamp()
-            .is_some_and(|made| self.was_there_before(made));
+            .is_some_and(|created| self.is_older(created));
         let is_followed = self.book.standing(&place).is_some() || self.book.waits(&place);
         if is_followed || !was_there {
             // The last record, if another server made it, is read together with this one.
@@ -287,8 +287,8 @@ impl Recorder {
 
     /// Whether an object created at `made` is older than the recorder. `creationTimestamp` has whole
     /// seconds: an object created in the second of the start counts as new.
-    fn was_there_before(&self, made: Timestamp) -> bool {
-        made.as_second() < self.started.as_second()
+    fn is_older(&self, created: Timestamp) -> bool {
+        created.as_second() < self.started.as_second()
     }
 
     /// Records the present state of a decision whose last record is `last`, after changes that were not
@@ -530,16 +530,16 @@ impl Recorder {
         if self.history.projection.caught_up().await.is_ok() {
             // Another server may have recorded changes that are unknown here, whose decisions still
             // exist.
-            self.hear_what_came(followed).await?;
-            self.look_for_the_gone(now);
+            self.note_pending(followed).await?;
+            self.find_ended(now);
         }
         let mut surplus = self.recorded.take_all_surplus(&self.history.bounds, now);
-        surplus.extend(self.of_gone_namespaces());
+        surplus.extend(self.of_deleted_namespaces());
         self.write(deletions(surplus).collect()).await;
         Ok(())
     }
 
-    fn look_for_the_gone(&mut self, now: Timestamp) {
+    fn find_ended(&mut self, now: Timestamp) {
         let is_complete = |dialect: &str| {
             let engine = &self.history.engine;
             engine.snapshot(dialect).is_some() && engine.complete(dialect).is_ok()
@@ -558,13 +558,13 @@ impl Recorder {
 
     /// The records of deleted namespaces. They are deleted with their namespace, since the next
     /// namespace of that name may belong to other users.
-    fn of_gone_namespaces(&mut self) -> Vec<(Name, Arc<str>)> {
+    fn of_deleted_namespaces(&mut self) -> Vec<(Name, Arc<str>)> {
         let Some(namespaces) = self.history.namespaces else {
             return Vec::new();
         };
-        let there = self.history.store.cached(namespaces);
+        let existing = self.history.store.cached(namespaces);
         let deleted = self.recorded.namespaces().into_iter();
-        let deleted: Vec<Arc<str>> = deleted.filter(|name| there.get("", name).is_none()).collect();
+        let deleted: Vec<Arc<str>> = deleted.filter(|name| existing.get("", name).is_none()).collect();
         deleted
             .iter()
             .flat_map(|name| self.recorded.take_namespace(name))

@@ -373,7 +373,7 @@ impl HubCommitter {
         let path = wire::object(api_version, &write.key);
         let finalizers = |object: &Value| object["metadata"]["finalizers"].as_array().cloned();
         let written = finalizers(&write.object).unwrap_or_default();
-        let mut made = answer.clone();
+        let mut created = answer.clone();
         if !written.is_empty() {
             let mut kept = finalizers(answer).unwrap_or_default();
             kept.retain(|finalizer| !written.contains(finalizer));
@@ -385,9 +385,9 @@ impl HubCommitter {
                 actor,
                 body: Some(&patch),
             };
-            made = self.wire.send(ask).await?;
+            created = self.wire.send(ask).await?;
         }
-        let metadata = &made["metadata"];
+        let metadata = &created["metadata"];
         let options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions",
             "preconditions": {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]},

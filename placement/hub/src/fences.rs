@@ -100,8 +100,8 @@ impl Fences {
 
     /// Announces `writes`. Their new objects may appear until the returned value is dropped.
     pub(crate) fn make(&self, writes: &[Write]) -> WriteInProgress<'_> {
-        let made = writes.iter().filter(|write| write.verb == Verb::Create);
-        let keys: Vec<Key> = made.map(|write| write.key.clone()).collect();
+        let creates = writes.iter().filter(|write| write.verb == Verb::Create);
+        let keys: Vec<Key> = creates.map(|write| write.key.clone()).collect();
         self.making.lock().extend(keys.iter().cloned());
         WriteInProgress { fences: self, keys }
     }

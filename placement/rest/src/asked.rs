@@ -76,9 +76,9 @@ impl DecisionQuery {
     }
 
     fn selects(&self, side: &Snapshot, demand: &Key, namespace: &str) -> bool {
-        let there =
+        let in_namespace =
             |selected: &&SelectedDecisions| selected.namespace.is_empty() || selected.namespace == namespace;
-        let mut selected = self.selected.iter().filter(there).peekable();
+        let mut selected = self.selected.iter().filter(in_namespace).peekable();
         selected.peek().is_some()
             && side.inventory.object(demand).is_some_and(|object| {
                 let labels = object.meta().labels();

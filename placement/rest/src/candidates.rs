@@ -114,7 +114,7 @@ impl Candidates {
                 "this list would make {count} decisions, more than {MOST}: ask for those of a single namespace"
             )));
         }
-        let mut made: Vec<(Name, Arc<Object>)> = Vec::new();
+        let mut candidates: Vec<(Name, Arc<Object>)> = Vec::new();
         for (snapshot, demands) in matching {
             for demand in demands {
                 budget::wanted()?;
@@ -125,12 +125,12 @@ impl Candidates {
                 entries.retain(|&entry| decided.is_selected(entry, query));
                 for entry in entries {
                     let name = Name::new(&decided.namespace, &decided.name_of(entry));
-                    made.push((name, decided.render(entry)?));
+                    candidates.push((name, decided.render(entry)?));
                 }
             }
         }
-        made.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let objects: Vec<Arc<Object>> = made.into_iter().map(|(_, object)| object).collect();
+        candidates.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let objects: Vec<Arc<Object>> = candidates.into_iter().map(|(_, object)| object).collect();
         Ok(Arc::new(objects))
     }
 

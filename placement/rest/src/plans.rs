@@ -83,8 +83,8 @@ impl Reviews {
             let keys = plan::changed(worlds, &self.catalog, step, now).unwrap_or_default();
             for key in keys {
                 let everywhere = Key::new(key.resource, "", "");
-                let there = Key::new(key.resource, &key.namespace, "");
-                if readable.contains(&everywhere) || readable.contains(&there) {
+                let in_namespace = Key::new(key.resource, &key.namespace, "");
+                if readable.contains(&everywhere) || readable.contains(&in_namespace) {
                     continue;
                 }
                 let version = self.catalog.version_of(key.resource).unwrap_or(config::VERSION);
@@ -93,7 +93,7 @@ impl Reviews {
                 // only these two checks are made.
                 let mut wanted = vec![everywhere];
                 if !key.namespace.is_empty() {
-                    wanted.push(there);
+                    wanted.push(in_namespace);
                 }
                 if checks < ASKED {
                     wanted.push(key);

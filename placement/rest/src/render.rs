@@ -242,7 +242,7 @@ impl DemandPhase {
         let DemandRow { snapshot, view, .. } = shown;
         let phase = match view.phase {
             Phase::Pending | Phase::Invalid => {
-                let made = match shown.decided {
+                let own_decision = match shown.decided {
                     Some(_) => None,
                     None => snapshot
                         .decide(shown.demand, None, shown.now)
@@ -251,17 +251,17 @@ impl DemandPhase {
                 let is_conclusive = |decision: &&Decision| {
                     view.phase == Phase::Pending || decision.outcome == Outcome::Invalid
                 };
-                if let Some(decision) = shown.decided.or(made.as_ref()).filter(is_conclusive) {
+                if let Some(decision) = shown.decided.or(own_decision.as_ref()).filter(is_conclusive) {
                     return Self::decided(snapshot, decision);
                 }
                 view.by_number()
             }
             // A user who waits for the deletion of the demand needs the obstacles.
             Phase::Releasing => {
-                let made = snapshot
+                let own_decision = snapshot
                     .decide(shown.demand, None, shown.now)
                     .and_then(Result::ok);
-                if let Some(decision) = made {
+                if let Some(decision) = own_decision {
                     return Self {
                         phase: Phase::Releasing,
                         ..Self::decided(snapshot, &decision)

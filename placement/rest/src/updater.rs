@@ -248,36 +248,36 @@ impl Updater {
             now,
         };
         let making = tokio::task::spawn_blocking(move || {
-            let made = subjects.into_iter().map(|demanded| maker.make(demanded));
-            made.collect::<Vec<_>>()
+            let drafts = subjects.into_iter().map(|demanded| maker.make(demanded));
+            drafts.collect::<Vec<_>>()
         });
         match making.await {
-            Ok(made) => self.store(dialect, made, now),
+            Ok(drafts) => self.store(dialect, drafts, now),
             Err(error) => {
                 tracing::error!(dialect, %error, "cannot compute Decisions and Targets; those served are out of date until the next change")
             }
         }
     }
 
-    fn store(&mut self, dialect: &'static str, made: Vec<ObjectDraft>, now: Timestamp) {
+    fn store(&mut self, dialect: &'static str, drafts: Vec<ObjectDraft>, now: Timestamp) {
         let shown = VirtualObjects::of(&self.projection);
         let known = self.shown.entry(dialect).or_default();
         let mut waiting = self.waiting.remove(dialect).unwrap_or_default();
         let mut tallies = self.projection.tallies.lock();
         let mut steps = Vec::new();
-        for made in made {
-            let Some(key) = &made.key else { continue };
+        for rendered in drafts {
+            let Some(key) = &rendered.key else { continue };
             let old = shown.get(key);
-            let step = match (&made.draft, old) {
+            let step = match (&rendered.draft, old) {
                 (Some(draft), Some(old)) if draft.same_as(old) => None,
                 (Some(_), Some(_)) => Some((Verb::Update, Expect::Present)),
                 (Some(_), None) => Some((Verb::Create, Expect::Absent)),
                 (None, Some(_)) => Some((Verb::Delete, Expect::Present)),
                 (None, None) => None,
             };
-            known.put(&made, |tally, by| tallies.add(dialect, tally, by));
-            if let Subject::Demand(demand) = &made.subject {
-                match made.waits {
+            known.put(&rendered, |tally, by| tallies.add(dialect, tally, by));
+            if let Subject::Demand(demand) = &rendered.subject {
+                match rendered.waits {
                     true => drop(waiting.insert(demand.clone())),
                     false => drop(waiting.remove(demand)),
                 }
@@ -288,7 +288,7 @@ impl Updater {
                 draft,
                 due_at,
                 ..
-            } = made
+            } = rendered
             else {
                 continue;
             };

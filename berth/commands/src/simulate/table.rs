@@ -124,11 +124,11 @@ fn subject(dialect: &dyn Dialect, demand: &Key, kind: &str) -> String {
 fn headline(decided: &DemandOutcome<'_>) -> String {
     let decision = decided.decision;
     let view = decided.snapshot.inventory.demand(&decision.demand, decision.now);
-    let made = decision
+    let created = decision
         .changes
         .iter()
         .filter(|change| change.action == Action::Create);
-    let picked = decision.solved.picked.len() + made.count();
+    let picked = decision.solved.picked.len() + created.count();
     let standing = words::standing(
         decision.outcome.as_str(),
         picked,
@@ -187,7 +187,7 @@ impl<'a> Rows<'a> {
             cut: Vec::new(),
         };
         rows.picked();
-        rows.let_go();
+        rows.release_all();
         rows.not_picked();
         rows.fill_amounts();
         rows
@@ -200,12 +200,12 @@ impl<'a> Rows<'a> {
             let reasons = self.refusals(candidate);
             self.row(candidate, Cell::new(result, terminal::GOOD), reasons);
         }
-        let made = self
+        let created = self
             .decision
             .changes
             .iter()
             .filter(|change| change.action == Action::Create);
-        for change in made {
+        for change in created {
             self.rows.push(vec![
                 Cell::plain(format!("  {}", change.cluster_name)),
                 Cell::plain(""),
@@ -244,7 +244,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Releases everything that is unbound, candidates or not.
-    fn let_go(&mut self) {
+    fn release_all(&mut self) {
         let released = self
             .decision
             .changes

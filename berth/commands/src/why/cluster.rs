@@ -62,7 +62,7 @@ pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog)
 /// All facts about a cluster.
 struct ClusterAnswer {
     target: Value,
-    here: Vec<Value>,
+    current: Vec<Value>,
     wanted: Vec<Value>,
     /// Moves that a drain of the cluster would cause; the refusal where the caller may not plan it.
     plan: Result<Value, String>,
@@ -110,7 +110,7 @@ async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswe
         text(&target["spec"], "dialect"),
     );
     let cluster = target["spec"]["clusterName"].clone();
-    let (mut here, mut wanted) = (Vec::new(), Vec::new());
+    let (mut current, mut wanted) = (Vec::new(), Vec::new());
     for resource in ["decisions", "clusterdecisions"] {
         let path = format!("/apis/{API_VERSION}/{resource}?fieldSelector=spec.dialect%3D{system}");
         let list = allowed(source, &path).await?;
@@ -118,7 +118,7 @@ async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswe
             let places = decision["status"]["decisions"].as_array().into_iter().flatten();
             places.into_iter().any(|place| place["clusterName"] == cluster)
         };
-        here.extend(list.into_iter().filter(is_here));
+        current.extend(list.into_iter().filter(is_here));
     }
     for resource in ["candidates", "clustercandidates"] {
         let path = format!(
@@ -141,7 +141,7 @@ async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswe
     };
     Ok(ClusterAnswer {
         target,
-        here,
+        current,
         wanted,
         plan,
     })
@@ -222,7 +222,7 @@ fn print(out: &mut impl Write, answer: &ClusterAnswer, width: Option<usize>) -> 
     for line in lines.iter().filter(|line| !line.is_empty()) {
         writeln!(out, "{}", indented(line, 2, width))?;
     }
-    here(out, &answer.here)?;
+    decisions(out, &answer.current)?;
     wanted(out, &answer.wanted, width)?;
     writeln!(out)?;
     match &answer.plan {
@@ -249,17 +249,21 @@ fn used(counted: &Value) -> String {
     format!("{}{limit} {}", counted["used"], text(counted, "name"))
 }
 
-fn here(out: &mut impl Write, here: &[Value]) -> io::Result<()> {
-    let noun = if here.len() == 1 { "request" } else { "requests" };
+fn decisions(out: &mut impl Write, decisions: &[Value]) -> io::Result<()> {
+    let noun = if decisions.len() == 1 {
+        "request"
+    } else {
+        "requests"
+    };
     writeln!(
         out,
         "\n{}",
-        terminal::heading(&format!("On it: {} {noun}", here.len()))
+        terminal::heading(&format!("On it: {} {noun}", decisions.len()))
     )?;
-    for decision in here.iter().take(SHOWN) {
+    for decision in decisions.iter().take(SHOWN) {
         writeln!(out, "  {}", named(decision))?;
     }
-    more(out, here.len())
+    more(out, decisions.len())
 }
 
 fn wanted(out: &mut impl Write, wanted: &[Value], width: Option<usize>) -> io::Result<()> {
@@ -362,7 +366,7 @@ mod tests {
                     "capacity": [{"name": "shoots", "used": 8, "limit": 8}], "region": "eu-west-1",
                 },
             }),
-            here: vec![json!({"metadata": {"namespace": "garden-dev", "name": "api.gardener"}})],
+            current: vec![json!({"metadata": {"namespace": "garden-dev", "name": "api.gardener"}})],
             wanted: vec![candidate],
             plan: Err(long),
         };

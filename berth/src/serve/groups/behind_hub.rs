@@ -108,7 +108,7 @@ fn mirrored(hub: &Hub, core: &Core<'_>, built: &EarlyParts) -> Vec<Arc<dyn Kind>
     if !is_observer {
         mirrored.extend(berth_publications::on_hub());
     }
-    let there = core.dialects.iter().filter(|dialect| hub.has(dialect.name()));
-    mirrored.extend(there.flat_map(|dialect: &Arc<dyn Dialect>| dialect.kinds()));
+    let on_hub = core.dialects.iter().filter(|dialect| hub.has(dialect.name()));
+    mirrored.extend(on_hub.flat_map(|dialect: &Arc<dyn Dialect>| dialect.kinds()));
     mirrored
 }

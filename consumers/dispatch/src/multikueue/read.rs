@@ -93,8 +93,8 @@ pub(super) async fn decision(client: &Client, namespace: &str, name: &str) -> Re
         ours("Decision", "decisions"),
         ours("ClusterDecision", "clusterdecisions"),
     );
-    let here = Api::namespaced_with(client.clone(), namespace, &beside);
-    if let Some(decision) = get(here, &beside, name).await? {
+    let namespaced = Api::namespaced_with(client.clone(), namespace, &beside);
+    if let Some(decision) = get(namespaced, &beside, name).await? {
         return Ok(decision);
     }
     let all = Api::all_with(client.clone(), &everywhere);

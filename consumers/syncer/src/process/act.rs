@@ -54,15 +54,15 @@ impl Hands {
                 done(self.view.send(Method::PUT, &path, Some((JSON, &object))).await?)
             }
             Step::Create(object) => {
-                let made = self
+                let answer = self
                     .cluster
                     .send(Method::POST, &kind.collection(&down.0), Some((JSON, &object)))
                     .await?;
-                match made {
+                match answer {
                     Err(status) if status.is(StatusReason::AlreadyExists) => {
                         self.take_over(key, &below, &object).await
                     }
-                    made => done(made),
+                    answer => done(answer),
                 }
             }
             Step::Update(object) => done(

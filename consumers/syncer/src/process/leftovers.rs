@@ -131,12 +131,12 @@ impl Search {
 fn content(kind: usize, object: Value, own: &HashMap<String, String>) -> Option<Leftover> {
     let at = place(&object);
     let namespace = own.get(&at.0)?.clone();
-    let made = Record::of(&object).name;
-    owner(&object).filter(|_| !made.is_empty())?;
+    let original = Record::of(&object).name;
+    owner(&object).filter(|_| !original.is_empty())?;
     let key = Key {
         kind,
         namespace,
-        name: made,
+        name: original,
     };
     Some(Leftover { key, at, object })
 }
@@ -152,14 +152,14 @@ mod tests {
     fn only_what_a_syncer_made_in_a_namespace_of_ours_is_left_of_an_earlier_registration() {
         let own = HashMap::from([("kcp1".to_owned(), "app".to_owned())]);
         let up = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt"}});
-        let made = copy("u-1", &up, "kcp1");
-        let found = content(1, made.clone(), &own).unwrap();
+        let existing = copy("u-1", &up, "kcp1");
+        let found = content(1, existing.clone(), &own).unwrap();
         assert_eq!(
             (found.key.namespace.as_str(), found.key.name.as_str()),
             ("app", "kube-root-ca.crt")
         );
         assert_eq!(found.at, ("kcp1".to_owned(), "kcp-root-ca.crt".to_owned()));
-        let mut labelled = made.clone();
+        let mut labelled = existing.clone();
         labelled["metadata"]["annotations"] = json!({});
         assert!(
             content(1, labelled, &own).is_none(),

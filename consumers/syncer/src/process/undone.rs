@@ -46,7 +46,7 @@ impl Undone {
     }
 
     /// Records that `step` was carried out. Returns the number of times, where that has to be reported.
-    pub(super) fn made(
+    pub(super) fn record(
         &mut self,
         key: &Key,
         step: Option<(&'static str, String)>,
@@ -102,7 +102,7 @@ mod tests {
         let mut waited = Vec::new();
         let mut count = None;
         for _ in 0..12 {
-            count = undone.made(&key, what(&step), now);
+            count = undone.record(&key, what(&step), now);
             let due = undone.waits(&key, &step, now).unwrap();
             waited.push((due - now).as_millis());
             now = due;
@@ -114,7 +114,11 @@ mod tests {
         // A different copy is not the one that was undone.
         assert_eq!(undone.waits(&key, &create("2"), now - DELAYS.1), None);
         now += STANDS;
-        assert_eq!(undone.made(&key, what(&step), now), None, "it stood long enough");
+        assert_eq!(
+            undone.record(&key, what(&step), now),
+            None,
+            "it stood long enough"
+        );
         undone.forget(&key);
         assert_eq!(undone.waits(&key, &step, now), None);
     }

@@ -186,18 +186,18 @@ impl Work {
             );
             let written = undone::what(&plan.step);
             self.running.spawn(async move {
-                let made = hands.make(&kind, &key, plan).await;
-                (key, made.map(|()| (status, written)))
+                let outcome = hands.make(&kind, &key, plan).await;
+                (key, outcome.map(|()| (status, written)))
             });
         }
     }
 
     /// Records the outcome of a step.
-    pub(super) fn ended(&mut self, (key, made): (Key, WorkResult)) {
-        let problem = match made {
+    pub(super) fn ended(&mut self, (key, outcome): (Key, WorkResult)) {
+        let problem = match outcome {
             Ok((reported, written)) => {
                 let writes = written.is_some();
-                let undone = self.undone.made(&key, written, Instant::now());
+                let undone = self.undone.record(&key, written, Instant::now());
                 if let Some(status) = reported {
                     self.reported.insert(key.clone(), status);
                 }

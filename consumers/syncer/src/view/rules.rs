@@ -107,10 +107,10 @@ impl SyncerRules {
     /// Makes sure that all objects of the cluster that `home` has in `namespace` are known here.
     async fn all_known(&self, home: &dyn Home, namespace: &str) -> Result<(), Status> {
         for served in self.served() {
-            let there = home
+            let names = home
                 .labelled(&served.storage_api_version, served.stored, namespace, &self.label)
                 .await?;
-            if !there.is_subset(&self.known(served, namespace)) {
+            if !names.is_subset(&self.known(served, namespace)) {
                 let text = format!(
                     "not all {} in namespace \"{namespace}\" are known here yet",
                     served.name

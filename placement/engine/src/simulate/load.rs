@@ -140,14 +140,14 @@ impl Loader<'_> {
         let Some((found, version)) = self.catalog.find(api_version, kind) else {
             return;
         };
-        let here = found.info().api_version(version);
-        if here != api_version
+        let served = found.info().api_version(version);
+        if served != api_version
             && self
                 .other_groups
                 .insert((api_version.to_owned(), kind.to_owned()))
         {
             self.simulation.findings.doubtful.push(format!(
-                "{at}: {kind} of {api_version} is read as {here}, which is what Berth serves and writes"
+                "{at}: {kind} of {api_version} is read as {served}, which is what Berth serves and writes"
             ));
         }
     }
@@ -300,12 +300,12 @@ impl Loader<'_> {
 
     /// Carries out the steps of the systems' own controllers that come before any decision.
     fn carry_out(&mut self) {
-        let mut made = BTreeSet::new();
+        let mut changed = BTreeSet::new();
         for world in &mut self.simulation.worlds {
             world.follow(self.now);
             world.look_at_all();
             match world.carry_out() {
-                Ok(written) => made.extend(written),
+                Ok(written) => changed.extend(written),
                 Err(malformed) => {
                     let at = world.snapshot().dialect.name().to_owned();
                     let error = FieldError::invalid("", "", malformed.to_string());
@@ -327,14 +327,15 @@ impl Loader<'_> {
         let Simulation { worlds, objects, .. } = &mut self.simulation;
         let now_is = |key: &Key| worlds.iter().find_map(|world| world.get(key)).cloned();
         for (key, object) in &mut *objects {
-            if made.remove(key)
+            if changed.remove(key)
                 && let Some(newest) = now_is(key)
             {
                 *object = newest;
             }
         }
         objects.extend(
-            made.into_iter()
+            changed
+                .into_iter()
                 .filter_map(|key| Some((key.clone(), now_is(&key)?))),
         );
     }

@@ -70,7 +70,7 @@ impl HubCommitter {
         }
         let mut progress = Progress::of(commit);
         progress.guards = self.own_guards(commit);
-        let made = self.make_all(&mut progress).await;
+        let outcome = self.make_all(&mut progress).await;
         // Wait for the copies of completed writes even where the rest is refused: the next decision has
         // to count them.
         let mut objects = Vec::new();
@@ -80,7 +80,7 @@ impl HubCommitter {
                 WriteOutcome::Here(object) => object,
             });
         }
-        made.map(|()| objects)
+        outcome.map(|()| objects)
     }
 
     /// The guards for Berth's own store: all except the guards of copies, which the writes to the hub
@@ -157,7 +157,7 @@ impl HubCommitter {
     /// The object that `write` changes: the result of an earlier write of the list, or the copy; null
     /// for a new object.
     fn before(&self, progress: &Progress<'_>, write: &Write) -> Value {
-        let earlier = progress.done.iter().rev().find_map(|made| match made {
+        let earlier = progress.done.iter().rev().find_map(|outcome| match outcome {
             WriteOutcome::There(earlier, answer) if earlier.key == write.key => Some(answer.clone()),
             _ => None,
         });
@@ -181,12 +181,12 @@ impl HubCommitter {
             guards: std::mem::take(&mut progress.guards),
             dry_run: commit.dry_run,
         };
-        let mut made = self.own.commit(own).await?.into_iter();
+        let mut stored = self.own.commit(own).await?.into_iter();
         for write in run {
             let object = if progress.is_moot(write) {
                 None
             } else {
-                made.next()
+                stored.next()
             };
             let object = object.map_or_else(|| self.shown(&write.object), Ok)?;
             progress.done.push(WriteOutcome::Here(object));

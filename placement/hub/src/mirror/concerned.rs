@@ -56,21 +56,21 @@ impl NamespaceScope {
     /// # Errors
     /// `Expired` when changes were missed.
     pub(super) async fn next(&mut self) -> Result<Vec<Arc<str>>, StoreError> {
-        let mut come = Vec::new();
+        let mut added = Vec::new();
         for event in self.changes.next(TOGETHER).await? {
             let name = &event.change.key.name;
             let is_ours = |object: &Arc<Object>| is_worth(&self.concerns, object.value());
             if event.change.new.as_ref().is_some_and(is_ours) {
                 self.left.remove(name);
                 if self.namespaces.insert(Arc::clone(name)) {
-                    come.push(Arc::clone(name));
+                    added.push(Arc::clone(name));
                 }
             } else if self.namespaces.remove(name) {
                 self.left.insert(Arc::clone(name));
             }
         }
-        come.retain(|name| self.namespaces.contains(name));
-        Ok(come)
+        added.retain(|name| self.namespaces.contains(name));
+        Ok(added)
     }
 
     /// The copies of `resource` in `store` that no longer concern the system, by namespace and name. A
@@ -128,15 +128,15 @@ mod tests {
         name: &str,
         placed: &str,
     ) {
-        let there = store.cached(resource).get(namespace, name).is_some();
+        let exists = store.cached(resource).get(namespace, name).is_some();
         let value = json!({"apiVersion": "v1", "kind": "Any", "metadata": {
             "name": name, "namespace": namespace, "labels": {"placed": placed}}});
         let step = Step {
-            verb: if there { Verb::Update } else { Verb::Create },
+            verb: if exists { Verb::Update } else { Verb::Create },
             key: Key::new(resource, namespace, name),
             subresource: "",
             object: Some(Draft::new(&value).unwrap()),
-            expect: if there { Expect::Present } else { Expect::Absent },
+            expect: if exists { Expect::Present } else { Expect::Absent },
             guards: Vec::new(),
         };
         store.apply(vec![step]).await.unwrap();

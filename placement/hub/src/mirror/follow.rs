@@ -133,9 +133,9 @@ impl Reflector {
                     self.look();
                     continue;
                 }
-                come = news(&mut concerned) => {
-                    let Ok(come) = come else { return };
-                    if come.len() > ONE_BY_ONE || self.fetch(&come).await.is_err() {
+                added = news(&mut concerned) => {
+                    let Ok(added) = added else { return };
+                    if added.len() > ONE_BY_ONE || self.fetch(&added).await.is_err() {
                         return;
                     }
                     continue;
@@ -434,8 +434,8 @@ impl Reflector {
     /// The step that makes the copy at `key` equal to `draft`, or deletes it; `None` where no step is
     /// needed.
     fn step(&self, key: &Key, draft: &Option<Draft>) -> Option<Step> {
-        let there = self.stored(key);
-        let (verb, expect) = match (draft, there) {
+        let exists = self.stored(key);
+        let (verb, expect) = match (draft, exists) {
             (Some(_), true) => (Verb::Update, Expect::Present),
             (Some(_), false) => (Verb::Create, Expect::Absent),
             (None, true) => (Verb::Delete, Expect::Present),

@@ -27,17 +27,17 @@ struct DemandState {
 
 impl SubjectIndex {
     /// Stores rendered objects. `count` gets the properties of added and removed Decisions.
-    pub(super) fn put(&mut self, made: &ObjectDraft, mut count: impl FnMut(Tally, isize)) {
-        let place = made.draft.as_ref().and(made.key.as_ref());
-        match (&made.subject, place) {
+    pub(super) fn put(&mut self, object: &ObjectDraft, mut count: impl FnMut(Tally, isize)) {
+        let place = object.draft.as_ref().and(object.key.as_ref());
+        match (&object.subject, place) {
             (Subject::Target(cluster), Some(place)) => {
                 self.targets.insert(Arc::clone(cluster), Arc::clone(&place.name));
             }
             (Subject::Target(cluster), None) => drop(self.targets.remove(cluster)),
             (Subject::Demand(demand), _) => {
-                let is = made.tally.filter(|_| place.is_some()).map(|tally| DemandState {
+                let is = object.tally.filter(|_| place.is_some()).map(|tally| DemandState {
                     tally,
-                    compared: made.compared.clone(),
+                    compared: object.compared.clone(),
                 });
                 if let Some(is) = &is {
                     count(is.tally, 1);

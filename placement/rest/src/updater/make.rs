@@ -123,14 +123,14 @@ impl Maker {
 
     fn target(&self, cluster: &str, demanded: MissingObject) -> ObjectDraft {
         let target = self.snapshot.inventory.target_of(cluster, self.now);
-        let made = target.map(|(name, view)| {
+        let object = target.map(|(name, view)| {
             let dialect = self.snapshot.dialect.name();
             let key = Key::new(TARGETS, "", &names::join(&name, dialect));
             let old = self.shown.get(&key).map(|old| &**old);
             let rendered = render::target(dialect, &key.name, &view, self.now, old);
             (key, rendered)
         });
-        let (key, rendered) = made.unzip();
+        let (key, rendered) = object.unzip();
         let key = key.or_else(|| demanded.name.map(|name| Key::new(TARGETS, "", &name)));
         ObjectDraft::nothing(demanded.subject, key).with(rendered)
     }
