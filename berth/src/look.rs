@@ -14,7 +14,7 @@ use berth_commands::args::{ConnectionArgs, FilesArgs, Origin, OriginArgs, Server
 use berth_commands::catalog::catalog;
 use berth_commands::reading::{self, Account, Kinds, ReadResult, Scope};
 use berth_commands::source::Source;
-use berth_commands::why::{asked, cluster};
+use berth_commands::why::{cluster, places};
 use berth_console::{Console, ConsoleArgs};
 use berth_dialect_contract::names;
 use berth_dialect_contract::rules::RulesChoice;
@@ -65,7 +65,7 @@ pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About
                 None => Scope {
                     systems: Some(systems(words, &namespace)?),
                     namespace: Some(
-                        asked::within(words, &dialects, &catalog)
+                        places::within(words, &dialects, &catalog)
                             .unwrap_or(&namespace)
                             .to_owned(),
                     ),
@@ -202,7 +202,7 @@ fn objects(
 fn systems(words: &[String], namespace: &str) -> Result<BTreeSet<String>> {
     let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);
-    let places = asked::places(words, namespace, &dialects, &catalog);
+    let places = places::places(words, namespace, &dialects, &catalog);
     let places = places.map_err(|problem| anyhow!("{problem}"))?;
     let split = places.iter().filter_map(|place| names::split(&place.name));
     Ok(split.map(|(_, system)| system.to_owned()).collect())

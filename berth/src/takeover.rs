@@ -3,8 +3,8 @@
 //! Without `--yes` nothing is changed.
 
 mod args;
-mod asked;
 mod configuration;
+mod hub;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,9 +18,9 @@ use tokio::time::Instant;
 pub use args::{HandbackArgs, TakeoverArgs};
 
 use crate::check::SchedulerKnowledge;
-use asked::Hub;
 use berth_configuration::Mode;
 use configuration::{Change, StoredConfiguration};
+use hub::Hub;
 
 /// Interval at which the present state is compared with the awaited one.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -13,7 +13,7 @@ use crate::simulate::advice::edits;
 use crate::source::Source;
 use crate::terminal;
 use crate::why::print::headline;
-use crate::why::{self, asked};
+use crate::why::{self, places};
 use crate::words::{self, RequestState};
 
 /// Asks and prints.
@@ -23,7 +23,7 @@ use crate::words::{self, RequestState};
 pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode> {
     let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = berth_dialect_registry::all();
-    let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
+    let places = places::places(&question.object, namespace, &dialects, &catalog(&dialects))
         .map_err(|problem| anyhow!("{problem}"))?;
     let mut query: Vec<String> = Vec::new();
     if let Some(cluster) = &question.cluster {

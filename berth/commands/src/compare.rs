@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::args::{CompareOutput, CompareQuestion, ConnectionArgs};
 use crate::reading::{ReadResult, Scope};
-use crate::simulate::wanted::DemandFilter;
+use crate::simulate::demand_filter::DemandFilter;
 use crate::simulate::{By, DONE, MALFORMED, SET_ASIDE, UNPLACED, load};
 
 /// Most clusters that each list of an entry names. The counts are of all.

@@ -18,8 +18,8 @@ use serde_json::Value;
 use crate::args::{ConnectionArgs, HistoryQuestion};
 use crate::catalog::catalog;
 use crate::why;
-use crate::why::asked::{self, Place};
 use crate::why::missing::{self, Question};
+use crate::why::places::{self, Place};
 
 /// Asks and prints. A decision without a history is noted in the output, and is no failure.
 ///
@@ -32,7 +32,7 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
     }
     let dialects = berth_dialect_registry::all();
     let namespace = connection.namespace(&client);
-    let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
+    let places = places::places(&question.object, namespace, &dialects, &catalog(&dialects))
         .map_err(|problem| anyhow!("{problem}"))?;
     let mut answers = ask(
         &client,

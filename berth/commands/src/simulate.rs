@@ -2,11 +2,11 @@
 //! (docs/concepts.md, "Simulating"). The "plan" step for a placement change.
 
 pub mod advice;
+pub(crate) mod demand_filter;
 mod heartbeat;
 mod output;
 mod plan;
 mod table;
-pub(crate) mod wanted;
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -27,9 +27,9 @@ use crate::catalog::catalog;
 use crate::manifest::{self, Document};
 use crate::reading::{ReadResult, Scope};
 use crate::terminal;
+use demand_filter::DemandFilter;
 use output::List;
 use table::Tables;
-use wanted::DemandFilter;
 
 /// Everything was decided.
 pub const DONE: u8 = 0;
@@ -94,7 +94,7 @@ pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator
     };
     let loaded = load(&args.filename, &by, args.strict, read).and_then(|read| {
         let only = args.r#for.as_deref();
-        let one = only.map(|only| wanted::find(&read.simulation, only, namespace));
+        let one = only.map(|only| demand_filter::find(&read.simulation, only, namespace));
         let one = one.transpose().map_err(|problem| vec![problem])?;
         Ok((
             read,

@@ -1,9 +1,9 @@
 //! `berth why`, and `kubectl berth why`: the chosen cluster, and the reasons against the others, as
 //! decided by a running server (docs/terminal.md).
 
-pub mod asked;
 pub mod cluster;
 pub mod missing;
+pub mod places;
 pub mod print;
 
 use std::io::{self, BufWriter, Write};
@@ -24,7 +24,7 @@ use crate::args::{WhyOutput, WhyQuestion};
 use crate::catalog::catalog;
 use crate::source::Source;
 use crate::terminal;
-use asked::Place;
+use places::Place;
 
 /// Most clusters that a table shows one by one.
 const SHOWN: usize = 50;
@@ -43,7 +43,7 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
         out.flush().unwrap_or_default();
         return Ok(ExitCode::SUCCESS);
     }
-    let places = asked::places(&question.object, namespace, &dialects, &catalog)
+    let places = places::places(&question.object, namespace, &dialects, &catalog)
         .map_err(|problem| anyhow!("{problem}"))?;
     let places = match question.all_namespaces {
         true => everywhere(client, places).await?,

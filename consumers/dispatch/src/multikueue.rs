@@ -8,11 +8,11 @@ mod again;
 mod body;
 mod configured;
 mod dispatcher;
+mod kueue;
 mod nominate;
 mod owned;
 mod problem;
 mod read;
-mod seen;
 mod tell;
 mod watch;
 

@@ -18,9 +18,9 @@ use tokio::task::JoinHandle;
 use super::PUBLICATIONS;
 use super::deed;
 use super::in_force::{self, InForce, PublicationVerdicts, Verdict};
-use super::known::PublishedState;
 use super::make::{self, MadeProfiles, MadeSlices};
 use super::outlet::{Obstacle, Outlet};
+use super::published_state::PublishedState;
 use super::work;
 
 /// Interval at which an obstacle is checked again.

@@ -9,6 +9,7 @@
 //! to the hub. [`ends`] has the two connections.
 
 mod act;
+mod condition_text;
 mod ends;
 mod follow;
 mod heartbeat;
@@ -17,7 +18,6 @@ mod leftovers;
 mod mirrors;
 mod problems;
 mod queue;
-mod said;
 mod session;
 mod undone;
 mod work;

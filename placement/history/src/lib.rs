@@ -28,14 +28,14 @@
 //! }
 //! ```
 
+mod bind_listener;
 mod book;
 pub mod causes;
+pub mod decision_text;
 pub mod reasons;
 pub mod record;
 mod record_index;
 mod recorder;
-pub mod said;
-mod seen;
 pub mod standing;
 
 use std::sync::Arc;
@@ -49,9 +49,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use self::bind_listener::BindListener;
 use self::causes::{Causes, Managers};
 use self::recorder::Recorder;
-use self::seen::BindListener;
 
 /// Parts of the history.
 pub struct History {

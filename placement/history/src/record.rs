@@ -12,8 +12,8 @@ use berth_scheduling_api::shared::Manifest;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::decision_text::DecisionText;
 use super::reasons::Reasons;
-use super::said::DecisionText;
 use super::standing::{About, Agreement, DecisionState, SHOWN};
 
 /// The label with the decision's name, where the name is a valid label value.

@@ -24,10 +24,10 @@
 //! ```
 
 mod advice;
-mod asked;
 mod binding;
 mod candidates;
 mod commit;
+mod decision_query;
 pub mod faults;
 mod head;
 mod hidden;

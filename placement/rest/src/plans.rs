@@ -11,7 +11,7 @@ use berth_engine::{Catalog, Plan, World};
 use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::{Value, json};
 
-use super::asked::DecisionQuery;
+use super::decision_query::DecisionQuery;
 use super::hidden;
 use super::reviews::Reviews;
 

@@ -9,7 +9,7 @@ use berth_engine::simulate::{NoPlan, Terms};
 use berth_engine::{Plan, Simulation};
 use serde_json::Value;
 
-use super::wanted::DemandFilter;
+use super::demand_filter::DemandFilter;
 use super::{By, DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, load};
 use crate::args::SimulateArgs;
 use crate::catalog::catalog;

@@ -8,7 +8,7 @@ use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::Value;
 
-use super::asked::Place;
+use super::places::Place;
 
 /// The ClusterRole with the rights for `berth why`.
 const ROLE: &str = "berth:explainer";

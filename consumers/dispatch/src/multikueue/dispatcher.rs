@@ -20,7 +20,7 @@ use super::nominate::{self, NominationFacts, Place as Cluster};
 use super::problem::Problem;
 use super::read::{self, Trouble};
 use super::tell::Teller;
-use super::{DISPATCHER, Ends, Place, body, configured, owned, seen};
+use super::{DISPATCHER, Ends, Place, body, configured, kueue, owned};
 
 /// Time for which the read configuration of Kueue is cached.
 const FRESH: Duration = Duration::from_secs(10);
@@ -98,9 +98,9 @@ impl Dispatcher {
     /// The MultiKueueConfig whose clusters `workload` waits for, if any.
     async fn waits_for(&self, workload: &Value) -> Result<Option<String>, Trouble> {
         let checks = read::kueues(&self.workloads.version, "AdmissionCheck", "admissionchecks");
-        for name in seen::pending_checks(workload) {
+        for name in kueue::pending_checks(workload) {
             let check = read::kueue_object(&self.ends.kueue, &checks, name).await?;
-            if let Some(config) = check.as_ref().and_then(seen::configuration) {
+            if let Some(config) = check.as_ref().and_then(kueue::configuration) {
                 return Ok(Some(config.to_owned()));
             }
         }
@@ -153,7 +153,7 @@ impl Dispatcher {
 
     /// Computes the nomination for `workload`, of clusters that `config` has.
     async fn judge(&self, workload: &Value, config: &str, limit: usize) -> Result<Nomination, Trouble> {
-        let name = seen::decision(workload)?;
+        let name = kueue::decision(workload)?;
         let namespace = workload["metadata"]["namespace"].as_str().unwrap_or_default();
         let decision = read::decision(&self.ends.decisions, namespace, name).await?;
         let shown = Manifest::<Decision>::deserialize(&decision);
@@ -180,7 +180,7 @@ impl Dispatcher {
 
     /// Writes the nomination, unless `workload` already has it.
     async fn nominate(&self, workload: &Value, nomination: &Nomination) -> Result<Action, Trouble> {
-        let (now, names) = (seen::nominated(workload), &nomination.names);
+        let (now, names) = (kueue::nominated(workload), &nomination.names);
         if now == *names {
             return Ok(Action::requeue(LOOK));
         }

@@ -8,8 +8,8 @@ use berth_multicluster::{NameRule, Settings, name};
 use berth_scheduling_api::decision::{ClusterBinding, Decision};
 use berth_scheduling_api::shared::Manifest;
 
+use super::kueue::Worker;
 use super::problem::Problem;
-use super::seen::Worker;
 
 /// A cluster of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]

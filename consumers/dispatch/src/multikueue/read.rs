@@ -8,10 +8,10 @@ use kube::core::{ApiResource, DynamicObject};
 use kube::{Api, Client};
 use serde_json::Value;
 
+use super::kueue::Worker;
 use super::nominate::Place;
 use super::problem::Problem;
-use super::seen::Worker;
-use super::{GROUP, seen};
+use super::{GROUP, kueue};
 
 /// Reason why nothing is written about a Workload.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +76,7 @@ pub(super) async fn workers(client: &Client, version: &str, name: &str) -> Resul
     let config = config.ok_or_else(|| Problem::NoConfiguration(name.to_owned()))?;
     let clusters = kueues(version, "MultiKueueCluster", "multikueueclusters");
     let mut found = Vec::new();
-    for name in seen::workers(&config) {
+    for name in kueue::workers(&config) {
         let cluster = kueue_object(client, &clusters, name).await?;
         found.extend(cluster.as_ref().map(Worker::of));
     }

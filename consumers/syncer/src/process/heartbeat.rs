@@ -11,8 +11,8 @@ use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use super::condition_text::{ConditionText, complains};
 use super::problems::Problems;
-use super::said::{ConditionText, complains};
 
 /// Pause after a failed heartbeat.
 const RETRY: Duration = Duration::from_secs(1);

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::condition_text::ConditionText;
 use super::ends::Side;
 use super::mirrors::Key;
-use super::said::ConditionText;
 
 /// Most problems of a sort that are named in the condition.
 const NAMED: usize = 3;

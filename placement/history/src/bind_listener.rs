@@ -13,7 +13,7 @@ use berth_storage::Name;
 use parking_lot::Mutex;
 
 use super::causes::Causes;
-use super::said::DecisionText;
+use super::decision_text::DecisionText;
 use super::standing::SHOWN;
 
 /// Most decisions on one object that wait to be recorded.
