@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use berth_tests::differential::differences;
 use serde_json::Value;
 
-use crate::meant::{self, Case};
+use crate::known_differences::{self, Case};
 use crate::side::Side;
 use crate::system::System;
 use crate::world::World;
@@ -71,7 +71,7 @@ impl Pair {
                 world,
                 demand: &demand,
             };
-            let settled = meant::settle(self.system.meant, &case, &mut one, &mut two);
+            let settled = known_differences::settle(self.system.meant, &case, &mut one, &mut two);
             for &why in &settled {
                 *outcome.meant.entry(why).or_default() += 1;
             }

@@ -1,7 +1,7 @@
 //! KubeFleet: its scheduling framework, cycle by cycle, over a fake client.
 
 mod generate;
-mod meant;
+mod known_differences;
 mod policy;
 
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ pub(crate) static FLEET: System = System {
     generate: generate::world,
     fits,
     told,
-    meant: meant::MEANT,
+    meant: known_differences::MEANT,
     planted: PLANTED,
 };
 

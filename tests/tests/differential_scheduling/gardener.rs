@@ -2,7 +2,7 @@
 //! dialect goes by the rules of today; those of 2020 have none of what came later.
 
 mod generate;
-mod meant;
+mod known_differences;
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(crate) static TODAY: System = System {
         seeds.any(|seed| seed["status"]["gardener"]["version"] == generate::VERSION)
     },
     told,
-    meant: meant::TODAY,
+    meant: known_differences::TODAY,
     planted: PLANTED,
 };
 
@@ -43,7 +43,7 @@ pub(crate) static OF_2020: System = System {
                 .is_some_and(|workers| !workers.is_empty())
         })
     },
-    meant: meant::OF_2020,
+    meant: known_differences::OF_2020,
     planted: &[],
     ..TODAY
 };

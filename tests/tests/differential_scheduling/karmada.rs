@@ -1,7 +1,7 @@
 //! Karmada: the algorithm of its scheduler over an index of clusters, group after group.
 
 mod generate;
-mod meant;
+mod known_differences;
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(crate) static KARMADA: System = System {
     generate: generate::world,
     fits,
     told,
-    meant: meant::MEANT,
+    meant: known_differences::MEANT,
     planted: PLANTED,
 };
 

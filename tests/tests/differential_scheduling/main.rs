@@ -1,5 +1,5 @@
 //! Random worlds, decided by the originals' own schedulers and by us: picks, scores, what is written, and
-//! what every filter says of every cluster are equal but for what `meant` lists.
+//! what every filter says of every cluster are equal but for what `known_differences` lists.
 //!
 //! `SCHEDULING_WORLDS` and `SCHEDULING_SEED` say how many and which ones. What needs the originals, Go
 //! modules, is part of `make e2e`, with more of them `make differential-scheduling`, and ignored elsewhere.
@@ -9,7 +9,7 @@ mod compare;
 mod fleet;
 mod gardener;
 mod karmada;
-mod meant;
+mod known_differences;
 mod ocm;
 mod openmcp;
 mod ours;

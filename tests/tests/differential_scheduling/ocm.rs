@@ -2,7 +2,7 @@
 
 mod expressions;
 mod generate;
-mod meant;
+mod known_differences;
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(crate) static OCM: System = System {
     generate: generate::world,
     fits: |_| true,
     told,
-    meant: meant::MEANT,
+    meant: known_differences::MEANT,
     planted: PLANTED,
 };
 

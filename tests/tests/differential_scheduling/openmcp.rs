@@ -2,7 +2,7 @@
 //! compared is whether a Cluster can be taken, asked in a world in which it is the only one.
 
 mod generate;
-mod meant;
+mod known_differences;
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(crate) static OPENMCP: System = System {
     generate: generate::world,
     fits,
     told,
-    meant: meant::MEANT,
+    meant: known_differences::MEANT,
     planted: PLANTED,
 };
 

@@ -6,7 +6,7 @@ use berth_dialect_contract::Dialect;
 use berth_tests::differential::Draw;
 use serde_json::Value;
 
-use crate::meant::Meant;
+use crate::known_differences::Meant;
 use crate::ours::Decided;
 use crate::world::World;
 

@@ -2,7 +2,7 @@
 //! that owns them: the same writes get the same verdicts, messages and warnings, and become the same objects.
 
 mod cases;
-mod meant;
+mod known_differences;
 mod rights;
 mod types;
 
@@ -182,7 +182,7 @@ async fn policies_say_of_placements_what_kube_apiserver_says_of_them_as_custom_r
             sent += 1;
             if right == ours {
                 equal += 1;
-            } else if let Some(why) = meant::why(case.name) {
+            } else if let Some(why) = known_differences::why(case.name) {
                 meant.push(format!("{}: {why}", case.name));
             } else {
                 differences.push(format!(

@@ -1,5 +1,5 @@
 //! Generated requests to kube-apiserver, which has our kinds as CustomResourceDefinitions, and to a Berth
-//! that owns them: the answers are equal but for what [`meant`] lists.
+//! that owns them: the answers are equal but for what [`known_differences`] lists.
 //!
 //! `DIFFERENTIAL_SEQUENCES` and `DIFFERENTIAL_SEED` say how many and which ones. What needs a kube-apiserver
 //! is part of `make e2e`, with more of them `make differential`, and ignored elsewhere.
@@ -8,7 +8,7 @@ mod blindness;
 mod compare;
 mod generate;
 mod kinds;
-mod meant;
+mod known_differences;
 mod normal;
 mod request;
 mod rows;

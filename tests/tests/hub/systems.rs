@@ -8,7 +8,7 @@ mod by_themselves;
 mod gardener;
 mod idle;
 mod kcp;
-mod lost;
+mod outage;
 mod overruled;
 mod system;
 

@@ -8,7 +8,7 @@ use berth_tests::differential::{differences, members, without};
 use serde_json::Value;
 
 use crate::differential::kinds::KINDS;
-use crate::differential::meant;
+use crate::differential::known_differences;
 use crate::differential::normal::normal;
 use crate::differential::request::{ID, Memory, Request};
 use crate::differential::side::Side;
@@ -91,12 +91,12 @@ impl Pair {
             let (mut right, mut other) = (normal(&answers.0), normal(&answers.1));
             let codes = (right["code"].clone(), other["code"].clone());
             if !self.owners {
-                meant::disown(&mut right);
-                meant::disown(&mut other);
+                known_differences::disown(&mut right);
+                known_differences::disown(&mut other);
             }
             let pages =
                 [&right, &other].map(|answer| answer["body"][0]["metadata"].get("continue").is_some());
-            let settled = meant::settle(request, &mut right, &mut other);
+            let settled = known_differences::settle(request, &mut right, &mut other);
             for why in &settled {
                 *outcome.meant.entry(*why).or_default() += 1;
             }
@@ -115,7 +115,7 @@ impl Pair {
                 break;
             }
             // What is stored differs from here on, by what was meant.
-            let kept = settled.contains(&meant::KEPT) && request.method != Method::GET;
+            let kept = settled.contains(&known_differences::KEPT) && request.method != Method::GET;
             if kept || codes.0 != codes.1 && (ok(&codes.0) || ok(&codes.1)) {
                 break;
             }

@@ -1,6 +1,6 @@
 //! Meant differences from Karmada's scheduler: docs/systems/karmada.md, "Differences from upstream".
 
-use crate::meant::Meant;
+use crate::known_differences::Meant;
 
 pub(super) const MEANT: &[Meant] = &[Meant {
     why: "sums do not overflow: without replicas, clusters have room for as many as 32 bits hold, and two of them for more; decided \

@@ -1,6 +1,6 @@
 //! Meant differences from Gardener's schedulers: docs/systems/gardener.md, "Differences from upstream".
 
-use crate::meant::Meant;
+use crate::known_differences::Meant;
 
 pub(super) const TODAY: &[Meant] = &[];
 

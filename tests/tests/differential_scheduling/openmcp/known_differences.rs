@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::REQUEST_OF;
-use crate::meant::{Case, Meant};
+use crate::known_differences::{Case, Meant};
 
 pub(super) const MEANT: &[Meant] = &[
     Meant {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::meant::{Case, Meant};
+use crate::known_differences::{Case, Meant};
 
 pub(super) const MEANT: &[Meant] = &[
     Meant {
