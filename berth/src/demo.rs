@@ -25,7 +25,7 @@ use crate::readable;
 use crate::serve::{Options, Signals, Standalone};
 use live::Live;
 
-/// Starts a server, tells the story, then serves until a termination signal (or ends, with the flag for
+/// Starts a server, plays the story, then serves until a termination signal (or ends, with the flag for
 /// that).
 ///
 /// # Errors
@@ -79,7 +79,7 @@ pub async fn run(args: DemoArgs) -> Result<()> {
 }
 
 async fn tell(client: &mut Client, kubeconfig: &Path) -> Result<()> {
-    // Each system's example begins now: on a slow machine the stories before it take their time.
+    // Each example begins at the present time: on a slow machine, the earlier ones take a while.
     let now = || SystemClock.now();
     berth_commands::say!("{}\n", heading("Which cluster does this go to, and why?"));
     story::openmcp(client, now()).await?;

@@ -85,7 +85,7 @@ impl Hub {
         })
     }
 
-    /// Keeps the registration of `installation` current. `given` is true for a serving certificate from
+    /// Updates the registration of `installation`. `given` is true for a serving certificate from
     /// files.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ const FLUX: &str = "/integrations/flux/decisions/{namespace}/{name}";
 const FLUX_CLUSTER: &str = "/integrations/flux/clusterdecisions/{name}";
 /// Longest body of a request: Argo CD sends a name and a few parameters.
 const LONGEST_BODY: usize = 64 * 1024;
-/// Time limit for a request to arrive, which is all the time Argo CD gives.
+/// Time limit for a request to arrive, which is Argo CD's own time limit.
 const ARRIVAL: Duration = Duration::from_secs(30);
 /// The longest answer that Flux accepts.
 const LONGEST_FOR_FLUX: usize = 900 * 1024;

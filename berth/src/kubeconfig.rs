@@ -61,7 +61,7 @@ pub struct Kubeconfig {
 
 impl fmt::Debug for Kubeconfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // It holds a private key.
+        // The fields are left out, since they contain a private key.
         f.debug_struct("Kubeconfig").finish_non_exhaustive()
     }
 }

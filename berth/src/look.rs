@@ -30,7 +30,7 @@ use crate::{folder, readable};
 /// Subject of a question, which determines the objects to read.
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
-    /// The decision that these words name.
+    /// The decision that the words name.
     Decision(&'a [String]),
     /// All decisions.
     Everything,

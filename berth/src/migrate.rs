@@ -58,7 +58,7 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// Connection to the source, given the target's.
+    /// Connection to the source, with the settings of `target` where the source has none.
     #[must_use]
     pub fn over(self, target: &EtcdArgs) -> EtcdArgs {
         let mut source = target.clone();
@@ -106,7 +106,7 @@ impl FromStr for Place {
     }
 }
 
-/// Copies.
+/// Copies the source to the target.
 ///
 /// # Errors
 /// When a store cannot be read or written, the target holds objects, the source was written meanwhile, or

@@ -25,7 +25,7 @@ pub enum ProgramName {
     Berth,
     /// `kubectl berth`.
     Plugin,
-    /// Name of the program when kubectl asks for completions.
+    /// Name of the program when kubectl requests completions.
     Completion,
 }
 

@@ -1,5 +1,5 @@
-//! `berth advice`, and `kubectl berth advice`: the changes after which an object goes to a cluster,
-//! computed by a running server (docs/terminal.md).
+//! `berth advice`, and `kubectl berth advice`: the changes after which an object would be placed on a
+//! cluster, computed by a running server (docs/terminal.md).
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use crate::why::print::headline;
 use crate::why::{self, places};
 use crate::words::{self, RequestState};
 
-/// Asks and prints.
+/// Requests advice, and prints it.
 ///
 /// # Errors
 /// When the decision or cluster does not exist, or the server refuses or does not answer.

@@ -1,4 +1,4 @@
-//! `berth plan`: asks a running server for the effects of a change (docs/concepts.md, "Planning").
+//! `berth plan`: requests the effects of a change from a running server (docs/concepts.md, "Planning").
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -16,9 +16,10 @@ use crate::simulate::{DONE, MALFORMED, SET_ASIDE, UNPLACED};
 use crate::source::Source;
 use crate::why::missing;
 
-/// Asks `source` and prints. Objects that name no namespace are in `namespace`, if one is given. All
-/// problems of the changes go to standard error, and end it with exit code 2 before the source is
-/// asked. Unreadable documents are set aside: the rest is asked about, and the exit code is 3.
+/// Requests a plan from `source`, and prints it. Objects that name no namespace are in `namespace`, if
+/// one is given. All problems of the changes go to standard error, and the command then exits with 2
+/// before a request to the source. Unreadable documents are set aside: the plan is of the rest, and the
+/// exit code is 3.
 ///
 /// # Errors
 /// When there is no answer, or the answer is not a plan.
@@ -36,7 +37,7 @@ pub async fn run(
     for note in &read.notes {
         crate::say_error!("note: {note}");
     }
-    // A malformed document is reported with its place, before the source is asked.
+    // A malformed document is reported with its place, before a request to the source.
     let problems = match read.problems.is_empty() {
         true => read.steps().err().unwrap_or_default(),
         false => read.problems.clone(),

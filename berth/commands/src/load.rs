@@ -27,7 +27,7 @@ pub enum WriteMode {
     Replace,
     /// Server-side apply.
     Apply {
-        /// Whether fields of others are taken over.
+        /// Whether the command takes ownership of fields that other managers own.
         force: bool,
     },
 }

@@ -21,7 +21,8 @@ use crate::why;
 use crate::why::missing::{self, Question};
 use crate::why::places::{self, Place};
 
-/// Asks and prints. A decision without a history is noted in the output, and is no failure.
+/// Requests histories, and prints them. A decision without a history is noted in the output, and is no
+/// failure.
 ///
 /// # Errors
 /// When the words name neither a present nor a former decision, the server refuses, or none answers.
@@ -106,7 +107,7 @@ async fn is_there(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> 
 struct Answer {
     /// The answer with every field, those of a newer server included.
     written: Value,
-    /// Its fields.
+    /// The parsed fields of the answer.
     read: Manifest<DecisionHistory>,
 }
 
@@ -116,7 +117,7 @@ impl Answer {
         status.is_some_and(|status| !status.records.is_empty())
     }
 
-    /// The seconds for which changes are kept, 0 for ever; `None` where they are not kept.
+    /// The seconds for which changes are stored, 0 for ever; `None` where they are not stored.
     fn kept_for(&self) -> Option<u64> {
         let status = self.read.body.status.as_ref()?;
         (status.per_decision > 0).then_some(status.max_age_seconds)

@@ -74,7 +74,7 @@ impl fmt::Display for Gap {
 
 /// Kinds of a hub that the systems read there.
 pub struct Kinds {
-    /// The systems that are there and were asked for.
+    /// The requested systems that exist.
     pub systems: Vec<&'static str>,
     /// Each kind, and the extent of its objects that decisions read.
     all: Vec<(Arc<dyn Kind>, Reach)>,
@@ -184,7 +184,7 @@ impl Account<'_> {
 
 /// Result of reading a server or a hub.
 pub struct ReadResult {
-    /// The systems that are there and were asked for.
+    /// The requested systems that exist.
     pub systems: Vec<&'static str>,
     /// Every read kind, also those without objects, by name.
     pub kinds: Vec<KindObjects>,

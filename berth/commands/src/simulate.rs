@@ -37,7 +37,7 @@ pub const DONE: u8 = 0;
 pub const UNPLACED: u8 = 1;
 /// The question or the configuration is malformed; with `--strict`, the input.
 pub const MALFORMED: u8 = 2;
-/// Something of the input was set aside, and the rest was decided.
+/// A part of the input was set aside, and the rest was decided.
 pub const SET_ASIDE: u8 = 3;
 
 /// Reason why a simulation ended early.
@@ -242,7 +242,8 @@ fn aside<'a>(
     all.filter(|aside| choose(&*aside.dialect, &aside.demand))
 }
 
-/// Most pairs of a request and a cluster that are listed with every reason, unless all are asked for.
+/// Most pairs of a request and a cluster that are listed with every reason, unless all reasons are
+/// requested.
 const MOST_PAIRS: usize = 10_000;
 
 /// Detail about clusters that are not picked.
@@ -260,7 +261,7 @@ fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
     })
 }
 
-/// Advice that lets targets fit.
+/// Computes the advice by which targets would fit.
 fn found(decided: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
     let terms = berth_engine::advice::Terms {
         now: terms.now,
@@ -301,7 +302,7 @@ impl Read {
     }
 }
 
-/// Reads files, takes the objects `read` from a hub, and prints findings.
+/// Reads files, adds the objects `read` from a hub, and prints findings.
 pub(crate) fn load(
     files: &[PathBuf],
     by: &By<'_>,

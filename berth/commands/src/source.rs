@@ -26,7 +26,7 @@ impl Source {
         }
     }
 
-    /// This process: `client` is answered as long as `answers` is kept.
+    /// This process as the source: `client` gets answers as long as `answers` exists.
     #[must_use]
     pub fn within(client: Client, namespace: impl Into<String>, answers: impl Any + Send + Sync) -> Self {
         Self {

@@ -29,7 +29,7 @@ use places::Place;
 /// Most clusters that a table shows one by one.
 const SHOWN: usize = 50;
 
-/// Asks and prints.
+/// Requests a report, and prints it.
 ///
 /// # Errors
 /// When the decision or cluster does not exist, or the server refuses or does not answer.

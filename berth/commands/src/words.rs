@@ -14,8 +14,8 @@ pub struct RequestState {
     pub style: Style,
 }
 
-/// The standing of a request whose report has this `outcome`, with the number of its clusters and the
-/// wanted number, where it has one.
+/// The state of a request whose report has this `outcome`, with the number of picked clusters and the
+/// wanted number, where there is one.
 #[must_use]
 pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> RequestState {
     let number = match wanted {
@@ -40,7 +40,7 @@ pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> RequestSta
     RequestState { phrase, style }
 }
 
-/// The word for many requests with this outcome: `12 no place`.
+/// The phrase for many requests with this outcome, as in `12 no place`.
 #[must_use]
 pub fn outcome(outcome: &str) -> &str {
     match outcome {

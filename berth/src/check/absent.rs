@@ -66,7 +66,7 @@ impl CheckSubject<'_> {
         let name = configuration_name(&service);
         let mut findings = Vec::new();
         for (resource, kind) in CONFIGURATIONS {
-            // Without the right to read them, or without objects, there is no finding.
+            // Where the configurations do not exist or may not be read, there is no finding.
             let Read::Object(object) = self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? else {
                 continue;
             };

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::CheckSubject;
 use super::finding::{Finding, Verdict};
 
-/// Rights that the readers of decisions need: the ClusterRole that gives it, verb, resource and subresource.
+/// Rights that the readers of decisions need: the ClusterRole that grants each, verb, resource and
+/// subresource.
 const READERS: [(&str, &str, &str, &str); 6] = [
     ("berth:decision-viewer", "list", "decisions", ""),
     ("berth:decision-viewer", "list", "clusterdecisions", ""),
@@ -32,7 +33,7 @@ pub(super) struct RequiredRights {
     pub(super) user: String,
     /// A service account's groups.
     pub(super) groups: Vec<String>,
-    /// Rights that the role gives.
+    /// Rights that the role grants.
     pub(super) rights: Vec<Right>,
 }
 

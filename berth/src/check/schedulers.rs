@@ -16,13 +16,13 @@ pub(crate) const CONFIGURATIONS: &str = "/apis/config.berth.dev/v1alpha1/schedul
 /// The known state of the scheduler that a system brings along.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SchedulerKnowledge {
-    /// It holds this Lease, with this identity.
+    /// The scheduler runs: it holds this Lease, with this identity.
     Runs(LeaseName, String),
-    /// None of its Leases is held.
+    /// The scheduler is stopped: none of its Leases is held.
     Stopped,
-    /// It has no known Lease.
+    /// The scheduler has no known Lease.
     Invisible,
-    /// The caller may not read its Leases, for this reason.
+    /// The caller may not read the scheduler's Leases, for this reason.
     Unread(String),
 }
 

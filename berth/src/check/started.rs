@@ -49,7 +49,7 @@ impl ServerArguments {
     }
 }
 
-/// The values of `flag`, behind it or in the next word, in order.
+/// The values of `flag`, in the same argument or in the next one, in order.
 fn values<'a>(words: &[&'a str], flag: &str) -> Vec<&'a str> {
     let all = words.iter().enumerate();
     all.filter_map(|(at, word)| match word.strip_prefix(flag)? {

@@ -30,7 +30,7 @@ enum WebhookState {
 }
 
 impl CheckSubject<'_> {
-    /// Both configurations.
+    /// Findings about both webhook configurations.
     pub(super) async fn webhooks(
         &self,
         service: &Service,
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(verdicts(none(), [true, true], Some(Mode::Observe)), [Ok, Ok]);
         assert_eq!(verdicts(none(), [true, true], None), [Note, Note]);
         assert_eq!(verdicts(none(), [true, true], Some(Mode::Decide)), [Wrong, Wrong]);
-        // One without the other is no mode.
+        // A hub with only one of the two configurations is in no mode.
         assert_eq!(
             verdicts(vec![asks(), WebhookState::Not], [true, true], None),
             [Ok, Wrong]

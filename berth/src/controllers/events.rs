@@ -50,7 +50,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Events of the bindings of `engine`, kept among the objects of `registry`, and the task that writes
+    /// Events of the bindings of `engine`, stored among the objects of `registry`, and the task that writes
     /// them.
     #[must_use]
     pub fn served(

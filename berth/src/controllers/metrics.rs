@@ -61,12 +61,12 @@ pub struct ControllerMetrics {
     events: Family<EventResult, Counter>,
 }
 
-/// From 10 µs to 10 s, as in client-go's queues.
+/// A histogram from 10 µs to 10 s, as of client-go's queues.
 fn queue_times() -> Histogram {
     Histogram::new(exponential_buckets(1e-5, 10.0, 7))
 }
 
-/// From 1 ms to 16 s, as in kube-scheduler's attempts.
+/// A histogram from 1 ms to 16 s, as of kube-scheduler's attempts.
 fn attempt_times() -> Histogram {
     Histogram::new(exponential_buckets(0.001, 2.0, 15))
 }

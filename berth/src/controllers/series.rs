@@ -31,7 +31,7 @@ pub(crate) struct Write {
     pub(crate) namespace: String,
     /// Name of the event.
     pub(crate) name: String,
-    /// Whether it is stored.
+    /// Whether the event is stored.
     pub(crate) is_stored: bool,
     /// The object.
     pub(crate) object: Value,
@@ -40,11 +40,11 @@ pub(crate) struct Write {
 /// Outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteResult {
-    /// It is stored.
+    /// The event is stored.
     Stored,
     /// The stored event was deleted.
     Gone,
-    /// It is refused.
+    /// The write is refused.
     Refused,
 }
 

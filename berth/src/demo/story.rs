@@ -182,7 +182,7 @@ fn say(text: &str) {
 /// Publishes all decisions, for tools that read ClusterProfiles and PlacementDecisions.
 ///
 /// # Errors
-/// When the server refuses it.
+/// When the server refuses the Publication.
 pub(super) async fn publish(client: &mut Client, now: Timestamp) -> Result<()> {
     load(client, "consumers/publication.yaml", now).await
 }

@@ -76,7 +76,7 @@ impl Watchman {
         })
     }
 
-    /// Reads every Lease, and records its state.
+    /// Reads every Lease, and records the state of each scheduler.
     async fn look(&mut self) {
         let names = self.schedulers.iter().flat_map(|(_, scheduler)| scheduler.leases);
         let client = &self.client;
@@ -86,7 +86,7 @@ impl Watchman {
         let mut is_news = false;
         for (dialect, scheduler) in self.schedulers.clone() {
             let evidence = match lease_clause(&mut self.renewals, &scheduler, &read, now) {
-                // The last known state holds while the hub is out of reach.
+                // While the hub is out of reach, the last known state counts.
                 LeaseClause::Unknown { passing: true, .. } if self.known.contains(dialect) => continue,
                 LeaseClause::Unknown { text, .. } => Some(text),
                 LeaseClause::Runs(text) => {

@@ -19,7 +19,7 @@ use super::HubArgs;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Pause before the next attempt.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The key without which no user comes through the aggregator.
+/// The key of the CA without which no request comes through the aggregator.
 const PROXY_CA: &str = "requestheader-client-ca-file";
 
 /// Checks that Berth has its rights on the hub, and that the hub has the objects that Berth needs:

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 /// The requested decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DecisionReference {
-    /// Its namespace; empty for a ClusterDecision.
+    /// The decision's namespace; empty for a ClusterDecision.
     pub(super) namespace: String,
-    /// Its name: `<source>.<system>`.
+    /// The decision's name: `<source>.<system>`.
     pub(super) name: String,
 }
 
@@ -20,7 +20,7 @@ impl DecisionReference {
     /// Decision that Argo CD's `input.parameters` name.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
+    /// Everything that is wrong with the parameters.
     pub(super) fn of_parameters(parameters: &Value) -> Result<Self, Status> {
         const PATH: &str = "input.parameters";
         let mut errors = Vec::new();

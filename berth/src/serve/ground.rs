@@ -1,4 +1,4 @@
-//! The base of a server, and the steps of its start: watchers of its surroundings, background tasks,
+//! Base parts of a server, and the steps of its start: watchers of its surroundings, background tasks,
 //! and the port.
 
 use std::net::SocketAddr;
@@ -36,7 +36,7 @@ use crate::encryption;
 use crate::etcd;
 use crate::hub::Hub;
 
-/// The base of a server.
+/// Base parts of a server.
 pub(super) struct Ground {
     pub(super) options: Options,
     clock: Arc<dyn Clock>,
@@ -205,7 +205,7 @@ impl Ground {
     /// is not written.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the kubeconfig cannot be written.
     pub(super) fn kubeconfig(&self, server: &Server) -> Result<PathBuf> {
         match self.hub {
             None => identity::write_admin_kubeconfig(&self.folder, server.address(), self.clock.now()),
@@ -240,8 +240,8 @@ async fn open(
             Ok((Arc::new(store), Some(backups)))
         }
         Storage::Memory => {
-            // Revisions begin at the time, so that a revision from another or an earlier process is
-            // recognized as foreign.
+            // Revisions begin at the present time, so that a revision from another or an earlier
+            // process is recognized as foreign.
             let micros = u64::try_from(now.as_microsecond()).unwrap_or_default();
             let start = berth_apimachinery::Revision(micros.max(1));
             let store = MemoryStore::new(start, berth_storage::Limits::default());

@@ -71,7 +71,7 @@ impl InMemory {
     /// Serves `objects`, as they would be stored, at `now`.
     ///
     /// # Errors
-    /// When a configuration is not one, or the parts do not come up.
+    /// When a configuration is invalid, or a part of the server does not start.
     pub async fn serve(
         objects: Vec<(Key, Arc<Object>)>,
         settings: Settings<'_>,
@@ -102,7 +102,7 @@ impl InMemory {
     /// decides there. Returns the present number of objects of each kind.
     ///
     /// # Errors
-    /// When the parts do not come up.
+    /// When a part of the server does not start.
     pub async fn follow(
         client: &kube::Client,
         kinds: &[Arc<dyn Kind>],
@@ -150,7 +150,7 @@ impl InMemory {
         let now = clock.now();
         let mut options = Options::demo(folder.path(), 0)?;
         options.mode = mode;
-        // Nothing outlives the process.
+        // No history is stored, since nothing outlives the process.
         options.args.history_per_decision = 0;
         let parts = groups::assemble(&store, &clock, &options, None)?;
         if settings.is_of_hub {

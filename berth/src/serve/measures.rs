@@ -32,7 +32,7 @@ pub(super) struct TimedStore {
 impl TimedStore {
     /// `store`, and the times of its writes.
     pub(super) fn of(store: Arc<dyn Store>) -> (Arc<dyn Store>, Histogram) {
-        // From a quarter of a millisecond to eight seconds.
+        // The histogram is from a quarter of a millisecond to eight seconds.
         let writes = Histogram::new(exponential_buckets(0.00025, 2.0, 16));
         let timed = Self {
             store,

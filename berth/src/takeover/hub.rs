@@ -16,7 +16,7 @@ use serde_json::json;
 use super::configuration::{Change, StoredConfiguration};
 use crate::check::{CONFIGURATIONS, CheckSubject, Read, SchedulerKnowledge, ServerArguments};
 
-/// One system of one hub.
+/// A system of a hub, with the client of the hub.
 pub(super) struct Hub {
     pub(super) client: Client,
     dialect: Arc<dyn Dialect>,

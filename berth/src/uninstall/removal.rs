@@ -1,4 +1,4 @@
-//! One object to remove.
+//! Removal of one object.
 
 use anyhow::{Result, anyhow};
 use berth_client::told;
@@ -41,7 +41,7 @@ impl Removal {
         })
     }
 
-    /// Whether it is a role that a controller of the hub aggregates from others.
+    /// Whether the object is a role that a controller of the hub aggregates from others.
     pub(super) fn is_aggregated(&self) -> bool {
         self.is_aggregated
     }

@@ -54,9 +54,9 @@ pub struct MultiKueueArgs {
 /// Place of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its namespace.
+    /// The object's namespace.
     pub namespace: String,
-    /// Its name.
+    /// The object's name.
     pub name: String,
 }
 

@@ -22,7 +22,7 @@ pub struct SliceParts<'a> {
     pub key: &'a str,
     /// The object that is placed.
     pub source: &'a Object,
-    /// Its kind.
+    /// The kind of the object.
     pub kind: &'a str,
 }
 

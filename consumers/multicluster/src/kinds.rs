@@ -1,7 +1,7 @@
 //! The two served kinds: schemas, names, columns, and the owners of fields.
 //!
-//! The schemas are upstream's, so that fields of other writers (their own entries of the status, say)
-//! are kept.
+//! The schemas are upstream's, so that fields of other writers (such as their own entries in the
+//! status) are preserved.
 
 use berth_apimachinery::types::{Condition, Time};
 use berth_apimachinery::{Column, Keeper, Kind, KindInfo, Schema, Scope};

@@ -54,9 +54,9 @@ pub const PUBLICATIONS: GroupResource = GroupResource::new(config::GROUP, "publi
 /// Destination of Publications.
 #[derive(Clone)]
 pub enum Place {
-    /// In this registry, which serves both kinds.
+    /// The registry of this server, which serves both kinds.
     Here(Arc<Registry>),
-    /// On the hub, through this writer.
+    /// The hub, through this writer.
     Hub {
         /// Committer of writes to the hub.
         committer: Arc<HubCommitter>,

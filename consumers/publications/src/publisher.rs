@@ -1,5 +1,5 @@
 //! The publisher: updates published objects when the engine reports stale ones, when Publications,
-//! namespaces or the objects themselves change, and when its time has come.
+//! namespaces or the objects themselves change, and when an object is due by time.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;

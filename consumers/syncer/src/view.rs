@@ -63,7 +63,7 @@ pub struct SyncerObjects {
     pub configuration: ConfigurationReader,
 }
 
-/// The SchedulerConfiguration in force of a system; `None` where the defaults hold.
+/// The SchedulerConfiguration in force of a system; `None` where the defaults apply.
 pub type ConfigurationReader = Arc<dyn Fn(&str) -> Option<Arc<Object>> + Send + Sync>;
 
 /// Adds `targets/proxy` to `groups`, over the objects in `shown`, if kcp is one of `dialects`. Returns

@@ -37,7 +37,8 @@ pub const PATHS: [&str; 2] = [MUTATE_PATH, VALIDATE_PATH];
 /// Most concurrent reviews from one address. A kube-apiserver sends about as many as it has writes in
 /// flight.
 const AT_ONCE: usize = 200;
-/// Time limit for a body to arrive; the time that a kube-apiserver gives a webhook in all.
+/// Time limit for the arrival of a body, which is the longest time limit of a kube-apiserver for a
+/// webhook.
 const ARRIVAL: Duration = Duration::from_secs(30);
 /// Share of memory for all reviews from one address together.
 const SHARE: Share = Share::OneIn(8);

@@ -91,7 +91,7 @@ impl Drop for Place {
     }
 }
 
-/// One host has a whole /64 of IPv6 addresses.
+/// The network that counts as one address: one host has a whole /64 of IPv6 addresses.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

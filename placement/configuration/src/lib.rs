@@ -140,7 +140,7 @@ impl SchedulerConfiguration {
     }
 }
 
-/// The group to serve: configurations of `dialects`, kept in `store`.
+/// The group to serve: configurations of `dialects`, stored in `store`.
 #[must_use]
 pub fn group(dialects: Vec<Arc<dyn Dialect>>, store: Arc<dyn Store>) -> Group {
     let kind = Arc::new(SchedulerConfiguration::new(dialects));

@@ -69,7 +69,7 @@ pub enum NoAdvice {
     Ended(BudgetExceeded),
 }
 
-/// Advice that lets targets fit.
+/// Advice about the changes after which targets fit.
 #[derive(Debug)]
 pub struct Advice {
     /// The present decision.
@@ -115,7 +115,7 @@ pub struct Set {
     pub patches: Vec<Patch>,
 }
 
-/// One proposal.
+/// One proposed change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Sentence in the imperative.

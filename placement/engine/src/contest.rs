@@ -171,8 +171,8 @@ impl Contests {
         })
     }
 
-    /// Records that `demand` has the wanted clusters, whoever wrote them. Returns whether this ends a
-    /// contest.
+    /// Records that `demand` has the wanted clusters, no matter which client wrote them. Returns
+    /// whether this ends a contest.
     pub(crate) fn agreed(&self, demand: &Key) -> bool {
         let mut all = self.held.lock();
         let held = all.get_mut(demand);

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 /// A set of marked items, or all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkedSet<T> {
-    /// These items.
+    /// The given items.
     Some(BTreeSet<T>),
     /// All items, including deleted ones.
     All,

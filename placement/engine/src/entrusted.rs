@@ -39,7 +39,7 @@ impl Engine {
 }
 
 /// Whether `change` is to the configuration of `dialect`. A change of any part may change which
-/// configuration is in force, and with it the settings about who decides.
+/// configuration is in force, and with it the settings about the deciding scheduler.
 fn is_of_mandate(change: &Change, dialect: &dyn Dialect) -> bool {
     let spec = |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.value()["spec"].clone());
     is_configuration(change, dialect) && spec(&change.old) != spec(&change.new)

@@ -39,7 +39,7 @@ impl Reasons {
     }
 }
 
-/// The last of duplicates is kept.
+/// Counts from a list; of duplicates, the last one counts.
 impl<P: AsRef<str>, R: AsRef<str>> FromIterator<((P, R), i64)> for Reasons {
     fn from_iter<I: IntoIterator<Item = ((P, R), i64)>>(counts: I) -> Self {
         let sorted: BTreeMap<(Box<str>, Box<str>), i64> = counts

@@ -130,7 +130,8 @@ impl DecisionState {
 /// `standing`, or `known` where both are equal: observed and recorded states are mostly equal, and
 /// share memory.
 ///
-/// A record has the agreement at its time; a missing one takes no memory.
+/// A `standing` without an agreement also equals a `known` one with any agreement, and then takes no
+/// memory.
 #[must_use]
 pub(crate) fn shared(mut standing: DecisionState, known: Option<&Arc<DecisionState>>) -> Arc<DecisionState> {
     let Some(known) = known else {

@@ -48,7 +48,7 @@ impl DecisionQuery {
                 Err(problems) => errors.extend(problems),
             }
         }
-        // Repeated entries of one name are one question, which the first entry stands for.
+        // Repeated entries of one name are one question: only the first one is reported as missing.
         let first: BTreeSet<usize> = query.named.values().copied().collect();
         query.missing.retain(|index, _| first.contains(index));
         if errors.is_empty() { Ok(query) } else { Err(errors) }

@@ -14,7 +14,7 @@ use super::Answer;
 use crate::args::HistoryOutput;
 use crate::terminal::{self, broken, indented, shown};
 
-/// Prints `answer`, which `words` asked for.
+/// Prints `answer`, the history that `words` name.
 ///
 /// # Errors
 /// When `out` fails.
@@ -174,7 +174,7 @@ fn clusters(out: &mut impl Write, record: &RecordSpec, part: Move, width: Option
     Ok(())
 }
 
-/// `name` in its style, and `words` behind it, broken to fit the terminal.
+/// `name` in its style, followed by `words`, broken to fit the terminal.
 fn beside(
     out: &mut impl Write,
     name: &str,
@@ -278,7 +278,7 @@ fn moment(record: &RecordSpec) -> String {
     format!("{}Z", seconds.replace('T', " "))
 }
 
-/// Time for which records are kept.
+/// Time for which records are stored.
 fn kept(status: &HistoryStatus) -> String {
     let each = status.per_decision;
     if each == 0 {

@@ -110,8 +110,8 @@ fn owner(change: &Value) -> u8 {
     }
 }
 
-/// The changes of `set` in words, without the name of `cluster`, so that those of several clusters are the
-/// same.
+/// The changes of `set` in words, without the name of `cluster`, so that the words for several clusters are
+/// equal.
 fn words(set: &Value, cluster: &str) -> String {
     let changes = list(set, "changes").iter();
     let changes: Vec<String> = changes

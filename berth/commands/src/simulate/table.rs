@@ -23,7 +23,7 @@ use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
 const SHOWN: usize = 20;
 
 const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
-/// The column before which the amounts come, if there are any.
+/// The column before which the amounts are inserted, if there are any.
 const RESULT: usize = 3;
 
 /// Tables under construction, and the notes at their end.
@@ -381,7 +381,7 @@ impl<'a> Rows<'a> {
         self.changes.get(cluster_name).map(|change| with_states(change))
     }
 
-    /// One line of the cluster, and one more for each further reason.
+    /// Adds one line of the cluster, and one more for each further reason.
     fn row(&mut self, candidate: u32, result: Cell, reasons: Vec<String>) {
         if !self.shown.insert(candidate) {
             return;

@@ -29,7 +29,7 @@ const SUGGESTED: usize = 3;
 pub struct ClusterQuestion {
     /// The name, with its system or without.
     pub name: String,
-    /// Its possible systems.
+    /// The possible systems of the cluster.
     pub systems: BTreeSet<&'static str>,
 }
 
@@ -68,7 +68,7 @@ struct ClusterAnswer {
     plan: Result<Value, String>,
 }
 
-/// Asks and prints.
+/// Requests the facts about a cluster, and prints them.
 ///
 /// # Errors
 /// When no cluster matches, or several do, or the server refuses or does not answer.

@@ -16,7 +16,7 @@ use crate::words::{self, NOT_PICKED, PICKED, REFUSED, RequestState};
 pub(super) struct Answer<'a> {
     /// The answer with every field, those of a newer server included.
     pub(super) written: &'a Value,
-    /// Its fields.
+    /// The parsed fields of the answer.
     pub(super) read: &'a Manifest<Scheduling>,
 }
 

@@ -217,7 +217,8 @@ impl Dispatcher {
             None => body::body(workload, names),
         };
         let body = body.map_err(Trouble::Unreadable)?;
-        // Not by force: this dispatcher does not override other managers' fields of the status.
+        // The apply is not forced: this dispatcher does not override other managers' fields of the
+        // status.
         let params = PatchParams {
             field_manager: Some(owned::MANAGER.to_owned()),
             ..PatchParams::default()

@@ -65,10 +65,10 @@ pub(super) fn workers(config: &Value) -> Vec<&str> {
     names.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// A MultiKueueCluster, and its other names.
+/// A MultiKueueCluster, with the name by which it is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Worker {
-    /// Its own name.
+    /// The MultiKueueCluster's own name.
     pub(super) name: String,
     /// The name by which the cluster is found: that of the annotated Target, else that of the
     /// ClusterProfile, else its own.

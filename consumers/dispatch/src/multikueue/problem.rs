@@ -38,7 +38,7 @@ pub(super) enum Problem {
         name: String,
         /// The decision's phase.
         phase: String,
-        /// Reason why it is not bound, if given.
+        /// Reason why the decision is not bound, if there is one.
         why: String,
     },
     /// The decision has clusters that Kueue cannot reach.

@@ -94,7 +94,7 @@ impl Ends {
     }
 }
 
-/// The URLs of the hub and of the view of `target` on it; `given` is one of them.
+/// The URLs of the hub and of the view of `target` on that hub, of which `given` is one.
 fn urls(given: &Uri, target: &str) -> Result<(Uri, Uri)> {
     let targets = format!("/apis/{GROUP}/{VERSION}/targets/");
     let own = format!("{targets}{target}.{DIALECT}/proxy");

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// One kind that is synced.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SyncedKind {
-    /// Its names.
+    /// The names of the kind.
     pub(super) api: ApiResource,
     /// Whether it has a status to report.
     pub(super) reports: bool,

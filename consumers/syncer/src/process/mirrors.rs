@@ -21,9 +21,9 @@ pub(super) const NAMESPACES: usize = 0;
 pub(super) struct Key {
     /// The number of its kind.
     pub(super) kind: usize,
-    /// Its namespace; empty for a Namespace.
+    /// The object's namespace; empty for a Namespace.
     pub(super) namespace: String,
-    /// Its name.
+    /// The object's name.
     pub(super) name: String,
 }
 

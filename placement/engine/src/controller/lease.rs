@@ -382,7 +382,8 @@ impl LeaderElector for Lease {
         let mut value = self.held(Some(&record), now);
         value["spec"]["holderIdentity"] = "".into();
         value["spec"]["leaseDurationSeconds"] = 1.into();
-        // Where another replica has written the record, leadership is released already.
+        // Where another replica has written the record, this replica does not have the leadership any
+        // more.
         self.lock.write(Some(&record), &value).await.map(drop)
     }
 }
