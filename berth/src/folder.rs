@@ -46,7 +46,7 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
     };
     let served = InMemory::serve(objects, settings, now).await?;
     let about = json!({
-        "context": named(&args.filename),
+        "context": joined(&args.filename),
         "server": format!("files, decided for {}", berth_apimachinery::time::rfc3339(now)),
         "namespace": "default",
         "writes": false,
@@ -64,7 +64,7 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
 }
 
 /// The files, as the page names them.
-fn named(paths: &[PathBuf]) -> String {
+fn joined(paths: &[PathBuf]) -> String {
     let first = paths.first().map(|path| path.display().to_string());
     match paths.len() {
         0 | 1 => first.unwrap_or_default(),

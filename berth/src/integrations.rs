@@ -58,7 +58,7 @@ async fn argo_cd(
     Extension(peer): Extension<Arc<Connection>>,
     request: Request,
 ) -> Response<Body> {
-    answered(desk.argo_cd(request, &peer).await)
+    response(desk.argo_cd(request, &peer).await)
 }
 
 async fn flux(
@@ -67,7 +67,7 @@ async fn flux(
     Path((namespace, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    answered(
+    response(
         desk.flux(&headers, &peer, DecisionReference { namespace, name })
             .await,
     )
@@ -80,13 +80,13 @@ async fn flux_cluster(
     headers: HeaderMap,
 ) -> Response<Body> {
     let namespace = String::new();
-    answered(
+    response(
         desk.flux(&headers, &peer, DecisionReference { namespace, name })
             .await,
     )
 }
 
-fn answered(answer: Result<Value, Status>) -> Response<Body> {
+fn response(answer: Result<Value, Status>) -> Response<Body> {
     match answer {
         Ok(value) => respond::bytes(StatusCode::OK, "application/json", value.to_string().into()),
         Err(status) => respond::status(&status),

@@ -59,7 +59,7 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
         .iter()
         .filter(|damage| !names.contains(&damage.record))
         .count();
-    let stays = !args.remove_damaged && (unnamed > 0 || lost(&found, &names));
+    let stays = !args.remove_damaged && (unnamed > 0 || loses_more(&found, &names));
     if stays {
         berth_commands::say!(
             "nothing was changed: --remove NAME takes out a record, --remove-damaged all that is damaged; {} are whole",
@@ -91,7 +91,7 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
 }
 
 /// Whether more is damaged than the records that are to be removed, and the pages that contain them.
-fn lost(found: &Rescue, names: &BTreeSet<String>) -> bool {
+fn loses_more(found: &Rescue, names: &BTreeSet<String>) -> bool {
     let named = found
         .damaged()
         .iter()

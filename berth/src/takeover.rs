@@ -47,7 +47,7 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
             ))
         );
     }
-    let (state, stored) = (hub.seen().await?, hub.stored().await?);
+    let (state, stored) = (hub.scheduler_state().await?, hub.stored().await?);
     tell_plan(&hub, &state, &stored, &change, args.beside);
     if !is_wanted("takeover", &hub, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
@@ -205,7 +205,7 @@ fn tell_steps(what: &str, steps: &[&str]) {
 /// When no server answers, the system is unknown, or rights are missing.
 pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
     let hub = Hub::of(&args.system, &args.server).await?;
-    let (state, stored) = (hub.seen().await?, hub.stored().await?);
+    let (state, stored) = (hub.scheduler_state().await?, hub.stored().await?);
     let change = Change {
         mode: Mode::Observe,
         requests: None,
@@ -267,7 +267,7 @@ async fn returned(
     }
     tell_steps(&format!("now start {}", own.name), own.start);
     let lives = wait(timeout, async || {
-        Ok(match hub.seen().await? {
+        Ok(match hub.scheduler_state().await? {
             SchedulerKnowledge::Runs(lease, holder) => Step::Done(format!(
                 "{} runs: {holder} renews its Lease {}/{}",
                 own.name, lease.namespace, lease.name

@@ -116,7 +116,7 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
     }
     if !args.delete_namespace {
         remover.leases(&service).await?;
-        remover.kept(&steps.kept).await?;
+        remover.print_kept(&steps.kept).await?;
     }
     if args.delete_configurations {
         remover.all(&steps.definitions).await?;
@@ -261,7 +261,7 @@ impl Remover {
         for one in &waiting {
             match (args.release_finalizers, args.dry_run) {
                 (false, _) => berth_commands::say!("only Berth would finish {one}"),
-                (true, true) => berth_commands::say!("would release {}: {one}", one.what()),
+                (true, true) => berth_commands::say!("would release {}: {one}", one.description()),
                 (true, false) => {}
             }
         }
@@ -281,7 +281,7 @@ impl Remover {
     async fn release(&self, own: &BTreeSet<String>) -> Result<()> {
         for waiting in self.waiting(own).await? {
             let count = waiting.release(&self.client).await?;
-            berth_commands::say!("released {count} {}", waiting.what());
+            berth_commands::say!("released {count} {}", waiting.description());
         }
         Ok(())
     }
@@ -311,7 +311,7 @@ impl Remover {
     }
 
     /// Prints the objects that stay.
-    async fn kept(&self, removals: &[Removal]) -> Result<()> {
+    async fn print_kept(&self, removals: &[Removal]) -> Result<()> {
         for removal in removals {
             if removal.read(&self.client).await?.is_some() {
                 berth_commands::say!(

@@ -123,14 +123,14 @@ impl<'a> Source<'a> {
             let written = rules(self.on_hub(reconciler.writes()), &["status"], &["update"]);
             (reconciler.actor(), written)
         });
-        let mut all = vec![(self.dialect.actor(), self.decided())];
+        let mut all = vec![(self.dialect.actor(), self.scheduler_rules())];
         all.extend(by_reconcilers);
         all.retain(|(_, written)| !written.is_empty());
         all
     }
 
     /// Rules for the writes of a scheduler: to its demands, and to its records.
-    fn decided(&self) -> Vec<Value> {
+    fn scheduler_rules(&self) -> Vec<Value> {
         let demands = self.dialect.demands().iter().map(|demand| demand.resource);
         let mut all = rules(
             self.on_hub(demands.collect()),

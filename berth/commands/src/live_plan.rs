@@ -81,7 +81,7 @@ pub async fn run(
     let plan = answer["status"]
         .get("plan")
         .context("the server returned no plan")?;
-    let code = shown(args, plan)?;
+    let code = print_plan(args, plan)?;
     if read.aside.is_empty() {
         return Ok(code);
     }
@@ -120,7 +120,7 @@ fn refused(problems: &[String]) -> ExitCode {
     ExitCode::from(MALFORMED)
 }
 
-fn shown(args: &PlanQuestion, plan: &Value) -> Result<ExitCode> {
+fn print_plan(args: &PlanQuestion, plan: &Value) -> Result<ExitCode> {
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let printed = print::print(&mut out, plan, args.output).and_then(|()| out.flush());
     match printed {

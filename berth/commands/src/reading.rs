@@ -172,7 +172,7 @@ impl Account<'_> {
             self.verb,
             self.objects,
             self.kinds,
-            named(self.systems),
+            joined(self.systems),
             client.url(),
         );
         for gap in self.gaps {
@@ -224,7 +224,7 @@ impl ReadResult {
     /// `ocm` or `fleet and ocm`, for a sentence.
     #[must_use]
     pub fn named_systems(&self) -> String {
-        named(&self.systems)
+        joined(&self.systems)
     }
 
     /// The objects as a simulation reads them.
@@ -297,7 +297,7 @@ impl ReadResult {
 }
 
 /// `ocm` or `fleet and ocm`.
-fn named(systems: &[&str]) -> String {
+fn joined(systems: &[&str]) -> String {
     match systems {
         [] => String::new(),
         [one] => (*one).to_owned(),

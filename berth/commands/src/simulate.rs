@@ -194,7 +194,7 @@ fn print(
     let catalog = catalog(&berth_dialect_registry::all());
     let advised = |decided: &DemandOutcome<'_>| -> Result<Option<Value>, Stop> {
         match args.advice {
-            true => found(decided, &catalog, terms).map(Some),
+            true => find_advice(decided, &catalog, terms).map(Some),
             false => Ok(None),
         }
     };
@@ -262,7 +262,7 @@ fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
 }
 
 /// Computes the advice by which targets would fit.
-fn found(decided: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
+fn find_advice(decided: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
     let terms = berth_engine::advice::Terms {
         now: terms.now,
         seed: terms.seed,

@@ -36,7 +36,7 @@ impl CheckSubject<'_> {
             .unwrap_or_else(default_service);
         let ours: Vec<&Value> = all
             .iter()
-            .filter(|object| judge::service(object).is_some_and(|other| is(&other, &service)))
+            .filter(|object| judge::service(object).is_some_and(|other| is_same(&other, &service)))
             .collect();
         let mut findings: Vec<Finding> = ours
             .iter()
@@ -264,7 +264,7 @@ impl<'a> Groups<'a> {
             else {
                 continue;
             };
-            match is(&service, ours) {
+            match is_same(&service, ours) {
                 true => drop(owned.insert(group)),
                 false => {
                     let Service { namespace, name, .. } = service;
@@ -281,7 +281,7 @@ fn leads(name: &str) -> bool {
     name == crate::hub::CONTROLLERS_LEASE || name == berth_hub::store_lease::NAME
 }
 
-fn is(one: &Service, other: &Service) -> bool {
+fn is_same(one: &Service, other: &Service) -> bool {
     one.name == other.name && one.namespace == other.namespace
 }
 

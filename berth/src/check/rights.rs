@@ -187,7 +187,7 @@ impl CheckSubject<'_> {
                     }
                 }
             }
-            findings.push(judged(&needed, &missing, installation));
+            findings.push(role_finding(&needed, &missing, installation));
         }
         Ok(findings)
     }
@@ -210,7 +210,7 @@ impl CheckSubject<'_> {
 }
 
 /// Finding about a role that one user needs.
-fn judged(needed: &RequiredRights, missing: &[String], installation: &Installation) -> Finding {
+fn role_finding(needed: &RequiredRights, missing: &[String], installation: &Installation) -> Finding {
     let subject = format!("{} of {}", needed.role, needed.user);
     if missing.is_empty() {
         return Finding::ok("rights", subject, format!("all {}", needed.rights.len()));

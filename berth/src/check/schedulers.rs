@@ -38,7 +38,7 @@ impl CheckSubject<'_> {
             let Some(scheduler) = dialect.on_hub().scheduler else {
                 continue;
             };
-            let state = self.seen(&scheduler).await?;
+            let state = self.scheduler_state(&scheduler).await?;
             let mut named = stored.iter();
             let configuration = named.find(|object| object["metadata"]["name"] == dialect.name());
             findings.push(finding(dialect.name(), &scheduler, &state, configuration));
@@ -47,7 +47,7 @@ impl CheckSubject<'_> {
     }
 
     /// Reads the Leases of `scheduler`, and judges by them whether it runs.
-    pub(crate) async fn seen(&self, scheduler: &OwnScheduler) -> Result<SchedulerKnowledge> {
+    pub(crate) async fn scheduler_state(&self, scheduler: &OwnScheduler) -> Result<SchedulerKnowledge> {
         let mut renewals = Renewals::default();
         let mut state = match scheduler.leases.is_empty() {
             true => SchedulerKnowledge::Invisible,

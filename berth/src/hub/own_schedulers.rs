@@ -174,7 +174,7 @@ mod tests {
         dialect.on_hub().scheduler.unwrap()
     }
 
-    fn held(now: Timestamp) -> Value {
+    fn held_lease(now: Timestamp) -> Value {
         json!({"spec": {
             "holderIdentity": "pod-1", "leaseDurationSeconds": 15, "renewTime": berth_apimachinery::time::rfc3339_micro(now),
         }})
@@ -187,7 +187,7 @@ mod tests {
         let [first, second] = gardener.leases else {
             panic!("gardener-operator and the defaults have a Lease each");
         };
-        let mut read: Read = [(*first, Ok(None)), (*second, Ok(Some(held(now))))].into();
+        let mut read: Read = [(*first, Ok(None)), (*second, Ok(Some(held_lease(now))))].into();
         let mut renewals = Renewals::default();
         let LeaseClause::Runs(text) = lease_clause(&mut renewals, &gardener, &read, now) else {
             panic!("it runs");

@@ -96,16 +96,16 @@ pub(super) fn clusters(
         decision: &wanted.name,
     };
     let entries = flat::entries(about, &*snapshot.inventory, &view, now);
-    Ok(entries.into_iter().map(shown).collect())
+    Ok(entries.into_iter().map(flat_entry).collect())
 }
 
 /// One cluster: its flat keys, and its labels.
-fn shown(entry: Entry) -> Value {
-    let mut shown = json!(entry.keys);
-    shown["labels"] = entry
+fn flat_entry(entry: Entry) -> Value {
+    let mut flat_entry = json!(entry.keys);
+    flat_entry["labels"] = entry
         .target
         .map_or_else(|| json!({}), |(_, view)| json!(view.labels));
-    shown
+    flat_entry
 }
 
 #[cfg(test)]

@@ -56,9 +56,9 @@ impl Hub {
     }
 
     /// The state of the system's own scheduler.
-    pub(super) async fn seen(&self) -> Result<SchedulerKnowledge> {
+    pub(super) async fn scheduler_state(&self) -> Result<SchedulerKnowledge> {
         match self.scheduler() {
-            Some(scheduler) => self.subject().seen(&scheduler).await,
+            Some(scheduler) => self.subject().scheduler_state(&scheduler).await,
             None => Ok(SchedulerKnowledge::Stopped),
         }
     }

@@ -36,7 +36,7 @@ pub(super) async fn find(
 ) -> Result<Vec<HeldObjects>> {
     let mut found = Vec::new();
     for hold in holds.iter().filter(|hold| !own.contains(hold.resource.group)) {
-        let objects = held(client, hold).await?;
+        let objects = held_objects(client, hold).await?;
         if !objects.is_empty() {
             found.push(HeldObjects { hold: *hold, objects });
         }
@@ -44,7 +44,7 @@ pub(super) async fn find(
     Ok(found)
 }
 
-async fn held(client: &Client, hold: &Hold) -> Result<Vec<ObjectMeta>> {
+async fn held_objects(client: &Client, hold: &Hold) -> Result<Vec<ObjectMeta>> {
     let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource(hold));
     let mut page = ListParams::default().limit(PAGE);
     let mut found = Vec::new();
@@ -104,7 +104,7 @@ impl HeldObjects {
                 anyhow!(
                     "releasing {} {}: {}",
                     self.hold.resource,
-                    named(object),
+                    object_name(object),
                     told(&problem)
                 )
             })?;
@@ -144,7 +144,7 @@ impl HeldObjects {
     }
 
     /// Description of the holds that are released, for a line.
-    pub(super) fn what(&self) -> String {
+    pub(super) fn description(&self) -> String {
         format!("{} from {}", self.hold.resource, self.hold.finalizer)
     }
 }
@@ -165,7 +165,7 @@ impl fmt::Display for HeldObjects {
             0 => {}
             going => write!(f, ", {going} of them being deleted")?,
         }
-        let names: Vec<String> = self.objects.iter().take(NAMED).map(named).collect();
+        let names: Vec<String> = self.objects.iter().take(NAMED).map(object_name).collect();
         write!(f, ": {}", names.join(", "))?;
         match count.saturating_sub(NAMED) {
             0 => Ok(()),
@@ -174,7 +174,7 @@ impl fmt::Display for HeldObjects {
     }
 }
 
-fn named(object: &ObjectMeta) -> String {
+fn object_name(object: &ObjectMeta) -> String {
     let name = object.name.as_deref().unwrap_or_default();
     match &object.namespace {
         Some(namespace) => format!("{namespace}/{name}"),

@@ -32,7 +32,7 @@ pub enum Write {
 /// `closed` cannot be used: those slices are being deleted, and their clusters need another slice.
 #[must_use]
 pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<u32>) -> Vec<Write> {
-    let mut slices = kept(old, wanted);
+    let mut slices = kept_slices(old, wanted);
     add(&mut slices, wanted, closed);
     let last = slices.keys().next().copied();
     let (mut adding, mut removing, mut deleting) = (Vec::new(), Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<
 }
 
 /// Slices of `old` that are kept: every wanted cluster once, in its first place.
-fn kept(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32, BTreeMap<String, String>> {
+fn kept_slices(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32, BTreeMap<String, String>> {
     let sorted: BTreeMap<u32, &Slice> = old.iter().map(|slice| (slice.index, slice)).collect();
     let mut placed = BTreeSet::new();
     let mut slices = BTreeMap::new();

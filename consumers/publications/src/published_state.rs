@@ -52,7 +52,7 @@ impl PublishedState {
                     self.problems.remove(&key);
                 }
                 Task::Foreign(maker) => {
-                    self.problems.insert(key.clone(), taken(&key, &maker));
+                    self.problems.insert(key.clone(), name_conflict(&key, &maker));
                 }
                 Task::Write(change) => {
                     let pace = self.paces.get(&key).filter(|_| change.base.is_some());
@@ -119,7 +119,7 @@ impl PublishedState {
             }
             Err(Trouble::Moved) => Some(AGAIN),
             Err(Trouble::Foreign(maker)) => {
-                let problem = taken(&key, &maker);
+                let problem = name_conflict(&key, &maker);
                 known.problems.insert(key, problem);
                 None
             }
@@ -135,7 +135,7 @@ impl PublishedState {
     }
 }
 
-fn taken(key: &Key, maker: &str) -> Obstacle {
+fn name_conflict(key: &Key, maker: &str) -> Obstacle {
     let text = format!("{key} is not Berth's, but was made by {maker}, and is left alone");
     ("NameTaken", text)
 }

@@ -30,10 +30,10 @@ pub(super) fn of(installation: &Installation) -> Vec<Entry> {
     let mut entries = configuration();
     for dialect in &installation.dialects {
         let rules = [
-            placed(dialect),
+            place_rules(dialect),
             dialect.on_hub().rules,
             reserved(dialect),
-            judged(dialect),
+            agreement_rules(dialect),
             protected(dialect),
         ];
         entries.extend(rules.into_iter().flatten().map(|rule| Entry {
@@ -72,7 +72,7 @@ fn configuration() -> Vec<Entry> {
 
 /// Rules for objects whose place is a field of their own: the creator gets a warning when no place is found,
 /// and a given place is validated.
-fn placed(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
+fn place_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let own = dialect.demands().iter().filter_map(|demand| demand.own_place);
     own.flat_map(|own| {
         let rule = |name, conditions| HubRule {
@@ -120,7 +120,7 @@ fn reserved(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
 
 /// Rules for objects that must agree with others. Their own system checks this, too, so that nothing waits
 /// for Berth.
-fn judged(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
+fn agreement_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let resources: Vec<GroupResource> = dialect.guarded().judges.to_vec();
     if resources.is_empty() {
         return Vec::new();

@@ -37,7 +37,7 @@ pub(super) enum Precondition {
 /// The plugin.
 pub(super) struct BoundOnCreate {
     knowledge: Knowledge,
-    held: Precondition,
+    precondition: Precondition,
 }
 
 /// Verdict on a place that an object names.
@@ -50,8 +50,11 @@ struct PlaceVerdict {
 }
 
 impl BoundOnCreate {
-    pub(super) fn new(knowledge: Knowledge, held: Precondition) -> Self {
-        Self { knowledge, held }
+    pub(super) fn new(knowledge: Knowledge, precondition: Precondition) -> Self {
+        Self {
+            knowledge,
+            precondition,
+        }
     }
 
     /// Judges the place that `object` names; `None` when the object names none.
@@ -97,9 +100,14 @@ impl PlaceVerdict {
     }
 
     /// The right to bind, which a user needs for a place that the scheduler would not pick.
-    fn needs(&self, request: &Request<'_>, object: &Value, held: Precondition) -> Option<RequiredRight> {
+    fn needs(
+        &self,
+        request: &Request<'_>,
+        object: &Value,
+        precondition: Precondition,
+    ) -> Option<RequiredRight> {
         let (field, name) = (self.own.field(), self.own.read(object)?);
-        let problem = match (&self.feasible, held) {
+        let problem = match (&self.feasible, precondition) {
             (Err(reasons), _) => format!("is not feasible ({reasons})"),
             (Ok(_), Precondition::ByNobody) => "cannot be reserved for a create".to_owned(),
             (Ok(_), Precondition::ByGuards) if by_current(&self.snapshot) => {
@@ -216,7 +224,7 @@ impl Plugin for BoundOnCreate {
         // An object that cannot be judged is refused by the validation.
         let judged = self.judge(request, object).ok().flatten();
         judged
-            .and_then(|judged| judged.needs(request, object, self.held))
+            .and_then(|judged| judged.needs(request, object, self.precondition))
             .into_iter()
             .collect()
     }

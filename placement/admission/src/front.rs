@@ -160,13 +160,13 @@ impl Front {
     /// not parsed.
     fn unknown(&self, body: &[u8]) -> Option<Subject> {
         let subject = Subject::of(body)?;
-        self.known(&subject.group, &subject.resource)
+        self.known_resource(&subject.group, &subject.resource)
             .is_none()
             .then_some(subject)
     }
 
     async fn judge(&self, phase: Phase, review: &Review, peer: &Connection) -> Result<Value, Status> {
-        let Some(resource) = self.known(&review.resource.group, &review.resource.resource) else {
+        let Some(resource) = self.known_resource(&review.resource.group, &review.resource.resource) else {
             return Ok(review.allow());
         };
         let request = review.request(resource);
@@ -207,7 +207,7 @@ impl Front {
         Err(Status::too_many_requests(text, 1))
     }
 
-    fn known(&self, group: &str, resource: &str) -> Option<GroupResource> {
+    fn known_resource(&self, group: &str, resource: &str) -> Option<GroupResource> {
         let named = self.resources.get(resource).into_iter().flatten();
         let known = named.copied().find(|known| known.group == group);
         known.or_else(|| self.rules.iter().find_map(|rules| rules.guarded(group, resource)))

@@ -37,7 +37,7 @@ impl Parameters {
         };
         let text = format!(
             "user {} must have \"get\" permission on all objects of the referenced paramKind (kind={}, apiVersion={})",
-            shown(request.user),
+            user_text(request.user),
             kind.kind,
             kind.api_version
         );
@@ -47,7 +47,7 @@ impl Parameters {
     fn binding(&self, request: &Request<'_>, spec: &Value, policies: GroupResource) -> Option<RequiredRight> {
         let by = spec["paramRef"].as_object()?;
         let text = |field: &str| by.get(field).and_then(Value::as_str).unwrap_or_default();
-        let (name, user) = (text("name"), shown(request.user));
+        let (name, user) = (text("name"), user_text(request.user));
         let verb = if name.is_empty() { "list" } else { "get" };
         let policy = spec["policyName"].as_str().unwrap_or_default();
         let found = self.0.policy(policies, policy);
@@ -128,7 +128,7 @@ fn needed(right: Right, field: &str, text: String) -> RequiredRight {
 }
 
 /// A user in Go's notation, as in kube-apiserver's message.
-fn shown(user: &UserInfo) -> String {
+fn user_text(user: &UserInfo) -> String {
     let extra: Vec<String> = user
         .extra
         .iter()

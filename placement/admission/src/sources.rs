@@ -17,7 +17,7 @@ const QUESTIONS_A_SECOND: i64 = 50;
 #[derive(Debug)]
 pub(super) struct Sources {
     most: usize,
-    held: Mutex<HashMap<IpAddr, usize>>,
+    reviews: Mutex<HashMap<IpAddr, usize>>,
     /// The counted checks of rights of each address, and the time of the last one.
     checks: Mutex<HashMap<IpAddr, (i64, Timestamp)>>,
 }
@@ -34,7 +34,7 @@ impl Sources {
     pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most,
-            held: Mutex::default(),
+            reviews: Mutex::default(),
             checks: Mutex::default(),
         })
     }
@@ -65,7 +65,7 @@ impl Sources {
     /// A permit for a review from `address`, unless the address has all its permits.
     pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let source = network(address);
-        let mut held = self.held.lock();
+        let mut held = self.reviews.lock();
         let count = held.entry(source).or_default();
         if *count >= self.most {
             return None;
@@ -81,7 +81,7 @@ impl Sources {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut held = self.sources.held.lock();
+        let mut held = self.sources.reviews.lock();
         if let Some(count) = held.get_mut(&self.source) {
             *count -= 1;
             if *count == 0 {
@@ -117,7 +117,7 @@ mod tests {
         drop(first);
         assert!(sources.admit(a).is_some());
         drop(second);
-        assert!(sources.held.lock().is_empty());
+        assert!(sources.reviews.lock().is_empty());
     }
 
     #[test]

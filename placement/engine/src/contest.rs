@@ -27,7 +27,7 @@ const PEACE: i64 = 600;
 /// Writes about each demand, and the number of corrections.
 #[derive(Default)]
 pub(crate) struct Contests {
-    held: Mutex<HashMap<Key, ContestState>>,
+    states: Mutex<HashMap<Key, ContestState>>,
     /// The demands whose decisions are being written, with the number of concurrent writes.
     writing: Mutex<HashMap<Key, usize>>,
 }
@@ -63,15 +63,15 @@ impl Contests {
             picks: picks(bound),
             is_correction: false,
         };
-        let mut all = self.held.lock();
-        let Some(held) = all.get_mut(bind.demand) else {
+        let mut all = self.states.lock();
+        let Some(state) = all.get_mut(bind.demand) else {
             return Ok(allowed);
         };
-        if bind.by.is_some() || held.inputs != allowed.inputs {
+        if bind.by.is_some() || state.inputs != allowed.inputs {
             all.remove(bind.demand);
             return Ok(allowed);
         }
-        if let Some(text) = &held.contest {
+        if let Some(text) = &state.contest {
             return Err(Contest {
                 text: Arc::clone(text),
                 is_new: false,
@@ -79,22 +79,22 @@ impl Contests {
         }
         let look = undone::Look {
             source,
-            wrote: &held.wrote,
-            same_picks: held.picks == allowed.picks,
+            wrote: &state.wrote,
+            same_picks: state.picks == allowed.picks,
             manager: &commit.manager,
         };
         let Some(undone) = commit.writes.iter().find_map(|write| look.undone(write)) else {
             return Ok(allowed);
         };
-        if bound.decision.now.duration_since(held.corrected).as_secs() > PEACE {
-            held.corrections = 0;
+        if bound.decision.now.duration_since(state.corrected).as_secs() > PEACE {
+            state.corrections = 0;
         }
-        if held.corrections < CORRECTIONS {
+        if state.corrections < CORRECTIONS {
             allowed.is_correction = true;
             return Ok(allowed);
         }
         let text: Arc<str> = sentence(bind.dialect, &undone).into();
-        held.contest = Some(Arc::clone(&text));
+        state.contest = Some(Arc::clone(&text));
         Err(Contest { text, is_new: true })
     }
 
@@ -106,8 +106,8 @@ impl Contests {
             is_correction,
         } = allowed;
         let now = bound.decision.now;
-        let mut all = self.held.lock();
-        let held = all
+        let mut all = self.states.lock();
+        let state = all
             .entry(bound.decision.demand.clone())
             .or_insert_with(|| ContestState {
                 inputs,
@@ -117,15 +117,15 @@ impl Contests {
                 corrected: now,
                 contest: None,
             });
-        held.inputs = inputs;
-        held.picks = picks;
+        state.inputs = inputs;
+        state.picks = picks;
         if is_correction {
-            held.corrections += 1;
-            held.corrected = now;
+            state.corrections += 1;
+            state.corrected = now;
         }
         for (write, object) in writes.iter().zip(&bound.written) {
             let object = (write.verb != Verb::Delete).then(|| Arc::clone(object));
-            held.wrote.insert(write.key.clone(), object);
+            state.wrote.insert(write.key.clone(), object);
         }
     }
 
@@ -152,18 +152,18 @@ impl Contests {
         if self.writing.lock().contains_key(demand) {
             return false;
         }
-        let all = self.held.lock();
-        let Some(held) = all.get(demand) else {
+        let all = self.states.lock();
+        let Some(state) = all.get(demand) else {
             return true;
         };
-        held.contest.is_none() && is_others(held.wrote.get(&change.key), change.new.as_ref())
+        state.contest.is_none() && is_others(state.wrote.get(&change.key), change.new.as_ref())
     }
 
     /// Whether another program has changed the last written decision of `demand`, in `source`.
     pub(crate) fn is_disturbed(&self, demand: &Key, source: &dyn Source) -> bool {
-        let all = self.held.lock();
-        all.get(demand).is_some_and(|held| {
-            let mut wrote = held.wrote.iter();
+        let all = self.states.lock();
+        all.get(demand).is_some_and(|state| {
+            let mut wrote = state.wrote.iter();
             wrote.any(|(key, last)| {
                 let now = source.cached(key.resource);
                 is_others(Some(last), now.get(&key.namespace, &key.name))
@@ -174,19 +174,19 @@ impl Contests {
     /// Records that `demand` has the wanted clusters, no matter which client wrote them. Returns
     /// whether this ends a contest.
     pub(crate) fn agreed(&self, demand: &Key) -> bool {
-        let mut all = self.held.lock();
-        let held = all.get_mut(demand);
-        held.is_some_and(|held| held.contest.take().is_some())
+        let mut all = self.states.lock();
+        let state = all.get_mut(demand);
+        state.is_some_and(|state| state.contest.take().is_some())
     }
 
     /// Forgets a deleted demand.
     pub(crate) fn forget(&self, demand: &Key) {
-        self.held.lock().remove(demand);
+        self.states.lock().remove(demand);
     }
 
     /// The contest about `demand`, in a sentence.
     pub(crate) fn of(&self, demand: &Key) -> Option<Arc<str>> {
-        self.held.lock().get(demand)?.contest.clone()
+        self.states.lock().get(demand)?.contest.clone()
     }
 }
 

@@ -86,7 +86,7 @@ pub struct Engine {
     pub(crate) nudge: Notify,
     subscribers: Mutex<Vec<Weak<Subscription>>>,
     /// The dialects whose world is not complete, and the missing resources.
-    held: Mutex<BTreeMap<&'static str, String>>,
+    incomplete: Mutex<BTreeMap<&'static str, String>>,
     /// The dialects whose mode is not known yet.
     doubted: Mutex<BTreeSet<&'static str>>,
     /// Permits for concurrent decisions about bindings, as many as there are processors. A long
@@ -125,7 +125,7 @@ impl Engine {
             folded: watch::Sender::new(None),
             nudge: Notify::new(),
             subscribers: Mutex::default(),
-            held: Mutex::default(),
+            incomplete: Mutex::default(),
             doubted: Mutex::default(),
             deciding: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
             observer: OnceLock::new(),
@@ -318,10 +318,10 @@ impl Engine {
     /// cleared with `None`.
     pub fn hold(&self, dialect: &'static str, why: Option<String>) {
         {
-            let mut held = self.held.lock();
+            let mut incomplete = self.incomplete.lock();
             match why {
-                Some(why) => held.insert(dialect, why),
-                None => held.remove(dialect),
+                Some(why) => incomplete.insert(dialect, why),
+                None => incomplete.remove(dialect),
             };
         }
         self.reconsider();
@@ -348,7 +348,7 @@ impl Engine {
     /// # Errors
     /// The reason to wait ([`Engine::hold`]).
     pub fn complete(&self, dialect: &str) -> Result<(), Behind> {
-        match self.held.lock().get_key_value(dialect) {
+        match self.incomplete.lock().get_key_value(dialect) {
             Some((&dialect, why)) => Err(Behind::Held {
                 dialect,
                 why: why.clone(),

@@ -248,7 +248,7 @@ impl Catalog {
             if let Some(hint) = self.hint(api_version, kind) {
                 return vec![FieldError::invalid(join(path, "kind"), shown, hint)];
             }
-            let known: Vec<String> = self.known().collect();
+            let known: Vec<String> = self.kind_names().collect();
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             vec![FieldError::not_supported(join(path, "kind"), shown, &known)]
         })
@@ -256,7 +256,7 @@ impl Catalog {
 
     /// Every kind of the systems as `group/version Kind`, without Kubernetes' own kinds, which the
     /// systems also read.
-    fn known(&self) -> impl Iterator<Item = String> {
+    fn kind_names(&self) -> impl Iterator<Item = String> {
         let own = |kind: &&Arc<dyn Kind>| {
             let group = kind.info().group;
             !group.is_empty() && !group.ends_with(".k8s.io")

@@ -256,11 +256,11 @@ impl HubCommitter {
         } else {
             answer
         };
-        self.shown(shown)
+        self.unstored(shown)
     }
 
     /// `value` as an object that is not stored here.
-    fn shown(&self, value: &Value) -> Result<Arc<Object>, CommitError> {
+    fn unstored(&self, value: &Value) -> Result<Arc<Object>, CommitError> {
         Object::new(value, self.copies.revision())
             .map(Arc::new)
             .map_err(|problem| Status::internal(problem.to_string()).into())
@@ -343,7 +343,7 @@ impl HubCommitter {
     }
 
     /// Reverts `write`, which was just made, if it came too late and was already abandoned at a fence.
-    async fn stays(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), Conflict> {
+    async fn revert_if_late(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), Conflict> {
         for (name, _) in fences(commit) {
             if !self
                 .fences

@@ -74,7 +74,7 @@ impl Wire {
     /// # Errors
     /// The hub's refusal; 503 when it could not be reached or did not answer in time.
     pub async fn send(&self, ask: Ask<'_>) -> Result<Value, Status> {
-        self.answered(ask.request()?).await
+        self.receive(ask.request()?).await
     }
 
     /// Sends a server-side apply. The body is the configuration, and the path has the field manager.
@@ -83,11 +83,11 @@ impl Wire {
     /// As [`Wire::send`].
     pub async fn apply(&self, ask: Ask<'_>) -> Result<Value, Status> {
         // There is no media type with `+json` for an apply; JSON is YAML.
-        self.answered(ask.request_with("application/apply-patch+yaml")?)
+        self.receive(ask.request_with("application/apply-patch+yaml")?)
             .await
     }
 
-    async fn answered(&self, request: Request<Body>) -> Result<Value, Status> {
+    async fn receive(&self, request: Request<Body>) -> Result<Value, Status> {
         match tokio::time::timeout(ANSWER, self.exchange(request)).await {
             Ok(answer) => answer,
             Err(_) => {

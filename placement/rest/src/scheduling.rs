@@ -276,15 +276,15 @@ pub fn summary_of(snapshot: &Snapshot, decision: &Decision, counts: bool) -> Res
     );
     report.remaining_candidates = Some(view.entries().len()).filter(|&rest| rest > 0);
     report.reason_counts = counts.then(|| report::reason_counts(inventory, decision));
-    shown(snapshot, decision, &report)
+    report_value(snapshot, decision, &report)
 }
 
 /// The Scheduling that shows `decision`, which was made on `snapshot`, as a tree.
 pub fn scheduling_of(snapshot: &Snapshot, decision: &Decision) -> Result<Value, Status> {
-    shown(snapshot, decision, &snapshot.report(decision))
+    report_value(snapshot, decision, &snapshot.report(decision))
 }
 
-fn shown(snapshot: &Snapshot, decision: &Decision, report: &Report) -> Result<Value, Status> {
+fn report_value(snapshot: &Snapshot, decision: &Decision, report: &Report) -> Result<Value, Status> {
     serde_json::to_value(manifest(snapshot, decision, report))
         .map_err(|error| Status::internal(error.to_string()))
 }

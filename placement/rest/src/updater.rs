@@ -118,7 +118,7 @@ impl Updater {
     }
 
     async fn take_in(&mut self, mut batch: Batch) {
-        for dialect in self.turned() {
+        for dialect in self.changed_modes() {
             batch.dirty.entry(dialect).or_default().decide = MarkedSet::All;
         }
         for (dialect, dirty) in batch.dirty {
@@ -134,7 +134,7 @@ impl Updater {
     /// without a stored change.
     async fn ring(&mut self) {
         let mut due = self.alarms.take(self.projection.engine.clock().now());
-        for dialect in self.turned() {
+        for dialect in self.changed_modes() {
             let demands = self
                 .shown
                 .get(dialect)
@@ -150,11 +150,11 @@ impl Updater {
     }
 
     /// The dialects whose mode has changed since the last call.
-    fn turned(&mut self) -> Vec<&'static str> {
+    fn changed_modes(&mut self) -> Vec<&'static str> {
         let engine = &self.projection.engine;
         let stored = engine.source().cached(config::RESOURCE);
         let dialects = engine.dialects().map(|dialect| dialect.name());
-        let mut turned = Vec::new();
+        let mut changed = Vec::new();
         for dialect in dialects {
             let revision = stored.get("", dialect).map(|object| object.revision());
             let mode = Mode {
@@ -167,10 +167,10 @@ impl Updater {
                 .insert(dialect, mode)
                 .is_some_and(|before| before != mode)
             {
-                turned.push(dialect);
+                changed.push(dialect);
             }
         }
-        turned
+        changed
     }
 
     /// Makes some of the postponed comparisons.

@@ -61,7 +61,7 @@ fn timeline(
     if !status.records.is_empty() {
         writeln!(out)?;
     }
-    writeln!(out, "{}", terminal::dim(&indented(&kept(status), 0, width)))
+    writeln!(out, "{}", terminal::dim(&indented(&retention(status), 0, width)))
 }
 
 /// `team/p.ocm (Placement p)`.
@@ -77,7 +77,7 @@ pub(super) fn heading(namespace: &str, name: &str, source: &SourceRef) -> String
 /// One change: time, verdict, cause and user, then the difference.
 pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usize>) -> io::Result<()> {
     let change = shown(&record.change);
-    let told = match change.as_str() {
+    let verdict = match change.as_str() {
         "Bound" | "Fits" | "Grown" | "Resized" => terminal::good(&change),
         "Lost" | "Unplaced" => terminal::bad(&change),
         "Moved" | "Shrunk" | "Removed" => terminal::warning(&change),
@@ -88,10 +88,10 @@ pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usiz
     let long = format!("{moment}  {change}  {cause}{actor}").chars().count();
     let moment = terminal::heading(&moment);
     match width.filter(|width| long > *width) {
-        None => writeln!(out, "{moment}  {told}  {cause}{}", terminal::dim(&actor))?,
+        None => writeln!(out, "{moment}  {verdict}  {cause}{}", terminal::dim(&actor))?,
         Some(_) => {
             let line = indented(&format!("{cause}{actor}"), 2, width);
-            writeln!(out, "{moment}  {told}\n{line}")?;
+            writeln!(out, "{moment}  {verdict}\n{line}")?;
         }
     }
     let phase = |side: &Side| match side.reason.as_str() {
@@ -238,7 +238,7 @@ fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
 /// Cause and author of the change.
 fn why(record: &RecordSpec) -> (String, String) {
     let (cause, actor) = (&record.cause, &record.actor);
-    let told = match cause.r#type {
+    let cause_text = match cause.r#type {
         CauseType::Object => {
             let [namespace, name] = [&cause.namespace, &cause.name].map(|text| shown(text));
             let place = match (namespace.as_str(), name.as_str()) {
@@ -268,7 +268,7 @@ fn why(record: &RecordSpec) -> (String, String) {
         "" => String::new(),
         user => format!(", by {}", shown(user)),
     };
-    (told, actor)
+    (cause_text, actor)
 }
 
 /// `2026-11-23 10:14:03`, in UTC as every time of the API.
@@ -279,7 +279,7 @@ fn moment(record: &RecordSpec) -> String {
 }
 
 /// Time for which records are stored.
-fn kept(status: &HistoryStatus) -> String {
+fn retention(status: &HistoryStatus) -> String {
     let each = status.per_decision;
     if each == 0 {
         return "The server remembers no changes: --history-per-decision is 0.".to_owned();

@@ -150,8 +150,8 @@ fn one(
 ) -> io::Result<()> {
     let is_picked = edit.set["then"] == "Picked";
     let (clusters, then) = match edit.targets.as_slice() {
-        [one] if is_picked => (named(one), "would be picked"),
-        [one] => (named(one), "would fit, others rank higher"),
+        [one] if is_picked => (target_name(one), "would be picked"),
+        [one] => (target_name(one), "would fit, others rank higher"),
         several if is_picked => (
             format!("{} clusters", several.len()),
             "would be picked, each by this alone",
@@ -178,7 +178,7 @@ fn one(
             .targets
             .iter()
             .take(NAMED)
-            .map(|target| named(target))
+            .map(|target| target_name(target))
             .collect();
         let more = match edit.targets.len().saturating_sub(NAMED) {
             0 => String::new(),
@@ -242,7 +242,7 @@ fn notes(targets: &[Value]) -> Vec<(String, usize)> {
     found
 }
 
-fn named(target: &Value) -> String {
+fn target_name(target: &Value) -> String {
     match text(target, "target") {
         name if name.is_empty() => text(target, "clusterName"),
         name => name

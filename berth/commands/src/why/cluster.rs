@@ -218,12 +218,12 @@ fn print(out: &mut impl Write, answer: &ClusterAnswer, width: Option<usize>) -> 
             .collect::<Vec<_>>()
             .join(", "),
     );
-    lines.extend(status["capacity"].as_array().into_iter().flatten().map(used));
+    lines.extend(status["capacity"].as_array().into_iter().flatten().map(usage));
     for line in lines.iter().filter(|line| !line.is_empty()) {
         writeln!(out, "{}", indented(line, 2, width))?;
     }
     decisions(out, &answer.current)?;
-    wanted(out, &answer.wanted, width)?;
+    print_candidates(out, &answer.wanted, width)?;
     writeln!(out)?;
     match &answer.plan {
         Ok(moves) => {
@@ -241,7 +241,7 @@ fn print(out: &mut impl Write, answer: &ClusterAnswer, width: Option<usize>) -> 
 }
 
 /// `8 of 8 shoots`.
-fn used(counted: &Value) -> String {
+fn usage(counted: &Value) -> String {
     let limit = match counted["limit"].as_i64() {
         Some(limit) => format!(" of {limit}"),
         None => String::new(),
@@ -261,12 +261,12 @@ fn decisions(out: &mut impl Write, decisions: &[Value]) -> io::Result<()> {
         terminal::heading(&format!("On it: {} {noun}", decisions.len()))
     )?;
     for decision in decisions.iter().take(SHOWN) {
-        writeln!(out, "  {}", named(decision))?;
+        writeln!(out, "  {}", decision_name(decision))?;
     }
     more(out, decisions.len())
 }
 
-fn wanted(out: &mut impl Write, wanted: &[Value], width: Option<usize>) -> io::Result<()> {
+fn print_candidates(out: &mut impl Write, wanted: &[Value], width: Option<usize>) -> io::Result<()> {
     let noun = if wanted.len() == 1 { "request" } else { "requests" };
     let title = format!("Could choose it, and is not on it: {} {noun}", wanted.len());
     writeln!(out, "\n{}", terminal::heading(&title))?;
@@ -305,7 +305,7 @@ fn more(out: &mut impl Write, count: usize) -> io::Result<()> {
     }
 }
 
-fn named(decision: &Value) -> String {
+fn decision_name(decision: &Value) -> String {
     let metadata = &decision["metadata"];
     let parts = ["namespace", "name"].map(|field| text(metadata, field));
     parts

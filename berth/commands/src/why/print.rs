@@ -125,7 +125,7 @@ fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Opti
         };
         let mut reasons = candidate.rejections.iter().map(reason);
         let first = First {
-            name: format!("  {}", named(candidate)),
+            name: format!("  {}", candidate_name(candidate)),
             rank: candidate.rank.map(|rank| rank.to_string()).unwrap_or_default(),
             score: score(candidate),
             amount: divides.then(|| amount(candidate.amount, change)),
@@ -254,7 +254,7 @@ fn cut(
 
 /// Prints one cluster, with every reason.
 fn one(out: &mut impl Write, candidate: &Candidate, width: Option<usize>) -> io::Result<()> {
-    let name = terminal::heading(&named(candidate));
+    let name = terminal::heading(&candidate_name(candidate));
     let rank = candidate
         .rank
         .map(|rank| format!(", rank {rank}"))
@@ -321,7 +321,7 @@ fn changed(change: &ChangeEntry) -> String {
 }
 
 /// The Target's name without the system, and the cluster's where that differs (kcp).
-fn named(candidate: &Candidate) -> String {
+fn candidate_name(candidate: &Candidate) -> String {
     let cluster = shown(&candidate.cluster_name);
     let target = shown(&candidate.target);
     let target = target.rsplit_once('.').map_or("", |(name, _)| name);

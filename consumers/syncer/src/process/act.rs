@@ -51,7 +51,7 @@ impl Hands {
             }
             Step::Report(object) => {
                 let path = format!("{above}/status");
-                done(self.view.send(Method::PUT, &path, Some((JSON, &object))).await?)
+                check_answer(self.view.send(Method::PUT, &path, Some((JSON, &object))).await?)
             }
             Step::Create(object) => {
                 let answer = self
@@ -62,10 +62,10 @@ impl Hands {
                     Err(status) if status.is(StatusReason::AlreadyExists) => {
                         self.take_over(key, &below, &object).await
                     }
-                    answer => done(answer),
+                    answer => check_answer(answer),
                 }
             }
-            Step::Update(object) => done(
+            Step::Update(object) => check_answer(
                 self.cluster
                     .send(Method::PUT, &below, Some((JSON, &object)))
                     .await?,
@@ -83,7 +83,7 @@ impl Hands {
             "uid": metadata["uid"],
             "finalizers": finalizers,
         }});
-        done(self.view.send(Method::PATCH, path, Some((MERGE, &patch))).await?)
+        check_answer(self.view.send(Method::PATCH, path, Some((MERGE, &patch))).await?)
     }
 
     /// Whether there is no object of this syncer at `path` downstream. This reads the cluster, since
@@ -118,7 +118,7 @@ impl Hands {
     /// Puts the mark back on the object at `path`.
     async fn mark(&self, path: &str, found: &Value) -> Result<()> {
         let next = self.of.marked(found);
-        done(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?)
+        check_answer(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?)
     }
 
     /// Takes over the existing object at `path` as the copy, unless it belongs to another owner.
@@ -147,7 +147,7 @@ impl Hands {
             None => {}
         }
         match brought_up_to_date(copy, &found) {
-            Some(next) => done(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?),
+            Some(next) => check_answer(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?),
             None => Ok(()),
         }
     }
@@ -188,7 +188,7 @@ impl Hands {
     }
 }
 
-fn done(answer: Answer) -> Result<()> {
+fn check_answer(answer: Answer) -> Result<()> {
     match answer {
         Ok(_) => Ok(()),
         Err(status) => Err(refused(&status)),

@@ -233,7 +233,7 @@ impl Mirrors {
     fn down_key(&self, kind: usize, object: &Value) -> Option<Key> {
         let (namespace, name) = place(object);
         if kind == NAMESPACES {
-            let name = located(&self.of.logical_cluster, object).or_else(|| self.named(&name))?;
+            let name = located(&self.of.logical_cluster, object).or_else(|| self.upstream_name(&name))?;
             return Some(Key {
                 kind,
                 namespace: String::new(),
@@ -250,7 +250,7 @@ impl Mirrors {
     }
 
     /// The namespace upstream of the downstream namespace `name`, where that has lost its locator.
-    fn named(&self, name: &str) -> Option<String> {
+    fn upstream_name(&self, name: &str) -> Option<String> {
         let (upstream, _) = self.names.iter().find(|(_, known)| *known == name)?;
         Some(upstream.clone())
     }

@@ -20,7 +20,7 @@ const TOLD: u32 = 3;
 /// The last write downstream.
 struct LastWrite {
     /// The step, and the hash of the copy that it wrote.
-    what: (&'static str, String),
+    fingerprint: (&'static str, String),
     at: Instant,
     /// Number of times that the step was carried out, each soon after the last.
     times: u32,
@@ -37,7 +37,7 @@ impl Undone {
     /// delay.
     pub(super) fn waits(&self, key: &Key, step: &Step, now: Instant) -> Option<Instant> {
         let written = self.written.get(key)?;
-        if what(step).as_ref() != Some(&written.what) {
+        if fingerprint(step).as_ref() != Some(&written.fingerprint) {
             return None;
         }
         let factor = 2_u32.saturating_pow(written.times.saturating_sub(1));
@@ -52,13 +52,19 @@ impl Undone {
         step: Option<(&'static str, String)>,
         now: Instant,
     ) -> Option<u32> {
-        let what = step?;
+        let fingerprint = step?;
         let times = match self.written.get(key) {
-            Some(before) if before.what == what && now - before.at < STANDS => before.times + 1,
+            Some(before) if before.fingerprint == fingerprint && now - before.at < STANDS => before.times + 1,
             _ => 1,
         };
-        self.written
-            .insert(key.clone(), LastWrite { what, at: now, times });
+        self.written.insert(
+            key.clone(),
+            LastWrite {
+                fingerprint,
+                at: now,
+                times,
+            },
+        );
         (times >= TOLD).then_some(times)
     }
 
@@ -69,7 +75,7 @@ impl Undone {
 }
 
 /// The name of a step that writes downstream, and the hash of the copy that it writes.
-pub(super) fn what(step: &Step) -> Option<(&'static str, String)> {
+pub(super) fn fingerprint(step: &Step) -> Option<(&'static str, String)> {
     match step {
         Step::Create(object) | Step::Update(object) => Some((step.name(), Record::of(object).hash)),
         _ => None,
@@ -102,7 +108,7 @@ mod tests {
         let mut waited = Vec::new();
         let mut count = None;
         for _ in 0..12 {
-            count = undone.record(&key, what(&step), now);
+            count = undone.record(&key, fingerprint(&step), now);
             let due = undone.waits(&key, &step, now).unwrap();
             waited.push((due - now).as_millis());
             now = due;
@@ -115,7 +121,7 @@ mod tests {
         assert_eq!(undone.waits(&key, &create("2"), now - DELAYS.1), None);
         now += STANDS;
         assert_eq!(
-            undone.record(&key, what(&step), now),
+            undone.record(&key, fingerprint(&step), now),
             None,
             "it stood long enough"
         );

@@ -184,7 +184,7 @@ impl Work {
                 step = plan.step.name(),
                 "next"
             );
-            let written = undone::what(&plan.step);
+            let written = undone::fingerprint(&plan.step);
             self.running.spawn(async move {
                 let outcome = hands.make(&kind, &key, plan).await;
                 (key, outcome.map(|()| (status, written)))

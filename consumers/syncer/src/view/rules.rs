@@ -80,7 +80,7 @@ impl SyncerRules {
 
     /// The names of the objects of `served` in `namespace` that are still on the cluster, according to
     /// the copies.
-    fn known(&self, served: &ServedVersion, namespace: &str) -> BTreeSet<String> {
+    fn known_names(&self, served: &ServedVersion, namespace: &str) -> BTreeSet<String> {
         let Some(source) = served.source() else {
             return BTreeSet::new();
         };
@@ -100,7 +100,9 @@ impl SyncerRules {
 
     /// Number of objects in `namespace` that are still on the cluster.
     fn remaining(&self, namespace: &str) -> usize {
-        let known = self.served().map(|served| self.known(served, namespace).len());
+        let known = self
+            .served()
+            .map(|served| self.known_names(served, namespace).len());
         known.sum()
     }
 
@@ -110,7 +112,7 @@ impl SyncerRules {
             let names = home
                 .labelled(&served.storage_api_version, served.stored, namespace, &self.label)
                 .await?;
-            if !names.is_subset(&self.known(served, namespace)) {
+            if !names.is_subset(&self.known_names(served, namespace)) {
                 let text = format!(
                     "not all {} in namespace \"{namespace}\" are known here yet",
                     served.name

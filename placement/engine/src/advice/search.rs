@@ -300,7 +300,7 @@ impl<'a> Search<'a> {
     /// The changes that lead to `node`, as one patch for each object.
     fn patches(&self, node: &Node) -> Vec<Patch> {
         let patch = |(key, whose): (&Key, &Whose)| {
-            let (api_version, kind, resource) = self.known(key.resource)?;
+            let (api_version, kind, resource) = self.served_kind(key.resource)?;
             let after = node.world.get(key)?.parse_unmanaged();
             let form = match self.world.get(key) {
                 Some(before) => Form::Json(patch::between(&before.parse_unmanaged(), &after)),
@@ -322,7 +322,7 @@ impl<'a> Search<'a> {
     }
 
     /// The apiVersion, the kind and the resource that users know for the stored `resource`.
-    fn known(&self, resource: GroupResource) -> Option<(String, &'static str, GroupResource)> {
+    fn served_kind(&self, resource: GroupResource) -> Option<(String, &'static str, GroupResource)> {
         if resource == config::RESOURCE {
             let api_version = format!("{}/{}", config::GROUP, config::VERSION);
             return Some((api_version, config::KIND, resource));

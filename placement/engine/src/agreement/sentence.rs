@@ -37,7 +37,7 @@ impl Comparison {
     /// Changes that Berth would make.
     fn difference(&self) -> String {
         let part = |verb: &str, sides: &[ContestedCluster], count: usize| {
-            (count > 0).then(|| format!("{verb} {}", named(sides, count)))
+            (count > 0).then(|| format!("{verb} {}", first_names(sides, count)))
         };
         let parts = [
             part("leave", &self.losses, self.loss_count),
@@ -60,7 +60,7 @@ impl Comparison {
 }
 
 /// The first names, and the number of the others. The first of all has its reason.
-fn named(sides: &[ContestedCluster], count: usize) -> String {
+fn first_names(sides: &[ContestedCluster], count: usize) -> String {
     let mut shown = sides.iter().take(NAMED);
     let first = shown.next().map(|side| {
         let score = side.score.map(|score| format!("score {score}"));

@@ -66,7 +66,7 @@ impl Leadership {
 }
 
 /// Time from `now` to `then`.
-fn left(now: Timestamp, then: Timestamp) -> Duration {
+fn time_left(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(then.duration_since(now)).unwrap_or_default()
 }
 
@@ -84,7 +84,7 @@ impl Leader {
         let mut until: Option<Timestamp> = None;
         loop {
             let start = self.clock.now();
-            let limit = until.map_or(ANSWER, |until| left(start, until).min(ANSWER));
+            let limit = until.map_or(ANSWER, |until| time_left(start, until).min(ANSWER));
             let again = match tokio::time::timeout(limit, self.elector.hold(start)).await {
                 Ok(Ok(hold)) => {
                     until = hold.until;
@@ -108,7 +108,7 @@ impl Leader {
                 }
                 // A leader that cannot renew ends its work in time, even before the next check.
                 let next = until.map_or(again, |until| until.min(again));
-                let pause = left(now, next).min(NAP);
+                let pause = time_left(now, next).min(NAP);
                 tokio::select! {
                     looked = looks.changed() => if looked.is_err() {
                         return self.end().await;

@@ -305,7 +305,7 @@ impl Lease {
     }
 
     /// The record with this replica as the holder from `now` on.
-    fn held(&self, record: Option<&Record>, now: Timestamp) -> Value {
+    fn held_record(&self, record: Option<&Record>, now: Timestamp) -> Value {
         let mut value = record.map_or_else(
             || {
                 let (namespace, name) = self.lock.place();
@@ -364,7 +364,7 @@ impl LeaderElector for Lease {
                 });
             }
         }
-        let value = self.held(record.as_ref(), now);
+        let value = self.held_record(record.as_ref(), now);
         let written = self.lock.write(record.as_ref(), &value).await?;
         Ok(Hold {
             until: written.then(|| after(now, self.terms.renew)),
@@ -379,7 +379,7 @@ impl LeaderElector for Lease {
         if record.holder() != self.identity {
             return Ok(());
         }
-        let mut value = self.held(Some(&record), now);
+        let mut value = self.held_record(Some(&record), now);
         value["spec"]["holderIdentity"] = "".into();
         value["spec"]["leaseDurationSeconds"] = 1.into();
         // Where another replica has written the record, this replica does not have the leadership any

@@ -35,7 +35,7 @@ struct Entry {
     /// Number of failed attempts since the last change.
     failures: u32,
     /// Whether the demand waits for its time even after changes.
-    held: bool,
+    is_held: bool,
 }
 
 /// The queue.
@@ -51,10 +51,10 @@ impl Queue {
     /// whether the key is new in the queue.
     pub(super) fn add(&mut self, key: Key) -> bool {
         let entry = self.entries.entry(key.clone()).or_default();
-        if entry.held && entry.at.is_some() {
+        if entry.is_held && entry.at.is_some() {
             return false;
         }
-        if !entry.held {
+        if !entry.is_held {
             entry.failures = 0;
         }
         self.enqueue(key)
@@ -114,8 +114,8 @@ impl Queue {
             return false;
         };
         entry.running = false;
-        entry.held = matches!(next, NextTreatment::Hold(_));
-        if std::mem::take(&mut entry.again) && !entry.held {
+        entry.is_held = matches!(next, NextTreatment::Hold(_));
+        if std::mem::take(&mut entry.again) && !entry.is_held {
             entry.failures = 0;
             return self.enqueue(key);
         }

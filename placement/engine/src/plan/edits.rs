@@ -153,7 +153,7 @@ impl Editor<'_> {
         let stored = self.stored(key);
         let read = self.worlds.iter().any(|world| world.reads(key.resource));
         if stored.is_none() && read {
-            return Err(vec![FieldError::not_found(step.whole(), shown(key))]);
+            return Err(vec![FieldError::not_found(step.whole(), key_text(key))]);
         }
         Ok(stored)
     }
@@ -200,7 +200,7 @@ impl Editor<'_> {
             world.delete(key, self.now).map_err(|malformed| {
                 vec![FieldError::invalid(
                     step.whole(),
-                    shown(key),
+                    key_text(key),
                     malformed.to_string(),
                 )]
             })?;
@@ -229,7 +229,7 @@ impl Editor<'_> {
             object = Arc::new(Object::new(&raised, object.revision()).map_err(|malformed| {
                 vec![FieldError::invalid(
                     step.whole(),
-                    shown(key),
+                    key_text(key),
                     malformed.to_string(),
                 )]
             })?);
@@ -238,7 +238,7 @@ impl Editor<'_> {
             world
                 .put(key, Arc::clone(&object))
                 .map_err(|Unreadable(problem)| {
-                    vec![FieldError::invalid(step.whole(), shown(key), problem)]
+                    vec![FieldError::invalid(step.whole(), key_text(key), problem)]
                 })?;
         }
         Ok(())
@@ -265,7 +265,7 @@ impl Editor<'_> {
             .go_by(RulesChoice::of(value))
             .map_err(|Unreadable(problem)| {
                 let field = step.field(&format!("spec.{}", RulesChoice::FIELD));
-                vec![FieldError::invalid(field, shown(key), problem)]
+                vec![FieldError::invalid(field, key_text(key), problem)]
             })
     }
 
@@ -319,7 +319,7 @@ fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
     let mut list = Vec::new();
     for (index, world) in worlds.iter().enumerate() {
         let snapshot = world.snapshot();
-        if let Some((candidate, full)) = named(snapshot, target) {
+        if let Some((candidate, full)) = find_candidate(snapshot, target) {
             let found = (index, snapshot.inventory.cluster_name(candidate));
             if full {
                 return vec![found];
@@ -367,7 +367,7 @@ pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet
     let drained: HashSet<Arc<str>> = steps
         .iter()
         .filter_map(|step| match &step.what {
-            ChangeKind::Drain(target) => named(before, target),
+            ChangeKind::Drain(target) => find_candidate(before, target),
             _ => None,
         })
         .map(|(candidate, _)| inventory.cluster_name(candidate))
@@ -384,7 +384,7 @@ pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet
 }
 
 /// The candidate of `snapshot` that `target` names, and whether that is the full name of the Target.
-fn named(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
+fn find_candidate(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
     let (inventory, dialect) = (&snapshot.inventory, snapshot.dialect.name());
     let bare = target
         .strip_suffix(dialect)
@@ -397,7 +397,7 @@ fn named(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
 }
 
 /// A key in the form that people write.
-fn shown(key: &Key) -> String {
+fn key_text(key: &Key) -> String {
     key.to_string()
 }
 

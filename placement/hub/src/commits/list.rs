@@ -139,7 +139,7 @@ impl HubCommitter {
             return Err(overruled.error);
         }
         let stays = match write.verb {
-            Verb::Create if !commit.dry_run => self.stays(commit, write, &answer).await,
+            Verb::Create if !commit.dry_run => self.revert_if_late(commit, write, &answer).await,
             _ => Ok(()),
         };
         if matches!(stays, Err(Conflict::TakenBack(_))) {
@@ -188,7 +188,7 @@ impl HubCommitter {
             } else {
                 stored.next()
             };
-            let object = object.map_or_else(|| self.shown(&write.object), Ok)?;
+            let object = object.map_or_else(|| self.unstored(&write.object), Ok)?;
             progress.done.push(WriteOutcome::Here(object));
         }
         let created = run.iter().filter(|write| write.verb == Verb::Create);

@@ -19,7 +19,7 @@ pub(super) struct NamespaceScope {
     concerns: Concerns,
     namespaces: HashSet<Arc<str>>,
     /// Namespaces that no longer concern a system, but may have objects that do.
-    left: HashSet<Arc<str>>,
+    former: HashSet<Arc<str>>,
     changes: Box<dyn Watch>,
 }
 
@@ -40,7 +40,7 @@ impl NamespaceScope {
         Ok(Self {
             concerns,
             namespaces,
-            left: HashSet::new(),
+            former: HashSet::new(),
             changes,
         })
     }
@@ -61,12 +61,12 @@ impl NamespaceScope {
             let name = &event.change.key.name;
             let is_ours = |object: &Arc<Object>| is_worth(&self.concerns, object.value());
             if event.change.new.as_ref().is_some_and(is_ours) {
-                self.left.remove(name);
+                self.former.remove(name);
                 if self.namespaces.insert(Arc::clone(name)) {
                     added.push(Arc::clone(name));
                 }
             } else if self.namespaces.remove(name) {
-                self.left.insert(Arc::clone(name));
+                self.former.insert(Arc::clone(name));
             }
         }
         added.retain(|name| self.namespaces.contains(name));
@@ -80,13 +80,13 @@ impl NamespaceScope {
         store: &Arc<dyn Store>,
         resource: GroupResource,
     ) -> Vec<(Arc<str>, Arc<str>)> {
-        if self.left.is_empty() {
+        if self.former.is_empty() {
             return Vec::new();
         }
         let copies = store.cached(resource);
         let mut past = Vec::new();
         let concerns = &self.concerns;
-        self.left.retain(|namespace| {
+        self.former.retain(|namespace| {
             let mut is_held = false;
             for (name, copy) in copies.iter(Some(namespace), None) {
                 if is_worth(concerns, copy.value()) {
