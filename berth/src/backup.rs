@@ -214,18 +214,18 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
     let _held = exists.then(|| rescue::hold(&file)).transpose()?;
     let folder = args.from.is_dir().then_some(args.from.as_path());
     let mut input = input(&args.from)?;
-    let kept = exists.then(|| rescue::keep(&file)).transpose()?;
+    let old_file = exists.then(|| rescue::keep(&file)).transpose()?;
     let contents = EmbeddedStore::restore(&file, &mut input, args.bump_revision);
-    let contents = match (contents, &kept) {
-        (Err(error), Some(kept)) => {
-            fs::remove_file(kept).with_context(|| kept.display().to_string())?;
+    let contents = match (contents, &old_file) {
+        (Err(error), Some(old_file)) => {
+            fs::remove_file(old_file).with_context(|| old_file.display().to_string())?;
             return Err(error.into());
         }
         (contents, _) => contents?,
     };
     berth_commands::say!("{}", summary("restored", contents, &file.display().to_string()));
-    if let Some(kept) = kept {
-        berth_commands::say!("what was there is {}", kept.display());
+    if let Some(old_file) = old_file {
+        berth_commands::say!("what was there is {}", old_file.display());
     }
     for name in CERTIFICATES {
         let (Some(folder), target) = (folder, args.data_dir.join(name)) else {

@@ -64,13 +64,13 @@ pub async fn run(args: DemoArgs) -> Result<()> {
         berth_commands::say!("{}", commands(&kubeconfig.display().to_string(), &console.url()));
         // The console ends with the demo.
         let showing = tokio::spawn(console.serve());
-        let ended = match signals {
+        let result = match signals {
             Ok(signals) => running.until_signal(signals).await,
             Err(problem) => Err(problem),
         };
         heartbeats.abort();
         showing.abort();
-        ended?;
+        result?;
     } else {
         heartbeats.abort();
         running.stop().await?;
@@ -105,13 +105,13 @@ async fn console_of(kubeconfig: &Path) -> Result<Console> {
 
 /// Commands to try next.
 fn commands(kubeconfig: &str, console: &str) -> String {
-    let hint = |text: &str, what: &str| format!("  {text}\n      {}\n", dim(what));
+    let hint = |text: &str, description: &str| format!("  {text}\n      {}\n", dim(description));
     let mut text = format!(
         "{}\n\n  {console}\n      {}\n\n  export KUBECONFIG={kubeconfig}\n\n",
         heading("The server is running. Explore it:"),
         dim("all of it in a browser; with a server of yours: berth console")
     );
-    for (command, what) in [
+    for (command, description) in [
         (
             "berth why placement/placement -n story-2",
             "which clusters, and why not the others",
@@ -145,7 +145,7 @@ fn commands(kubeconfig: &str, console: &str) -> String {
             "what the fields mean",
         ),
     ] {
-        text.push_str(&hint(command, what));
+        text.push_str(&hint(command, description));
     }
     text.push_str("\nCtrl-C ends it.");
     text

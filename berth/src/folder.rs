@@ -76,14 +76,14 @@ fn joined(paths: &[PathBuf]) -> String {
 pub(crate) fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<Object>)>, Vec<String>> {
     let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);
-    let given = configurations(&args.config, &dialects)?;
+    let defaults = configurations(&args.config, &dialects)?;
     let (documents, unread) = manifest::read_all(&args.filename);
     if unread.iter().any(|problem| problem.number == 0) {
         return Err(unread.iter().map(ToString::to_string).collect());
     }
     let inputs = documents.into_iter().map(input);
     // Files are judged as by `simulate`.
-    let simulation = Simulation::load(&dialects, &catalog, given, inputs, now);
+    let simulation = Simulation::load(&dialects, &catalog, defaults, inputs, now);
     told(&unread, simulation.findings(), false)?;
     Ok(simulation.into_objects())
 }

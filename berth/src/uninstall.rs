@@ -92,14 +92,14 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
         ..default_service()
     };
     let steps = Steps::of(&service);
-    let looks = !args.registration_only && !args.keep_finalizers;
+    let searches = !args.registration_only && !args.keep_finalizers;
     // The kinds that Berth serves itself while it is registered.
-    let own = if looks {
+    let own = if searches {
         remover.groups(&service).await?
     } else {
         BTreeSet::new()
     };
-    if looks {
+    if searches {
         remover.consider(&own, args).await?;
     }
     remover.all(&steps.self_registration).await?;
@@ -239,10 +239,10 @@ impl Remover {
     /// The groups of Berth's own APIServices.
     async fn groups(&self, service: &Service) -> Result<BTreeSet<String>> {
         let found = removal::list(&self.client, "apiregistration.k8s.io", "APIService").await?;
-        let ours = found
+        let own = found
             .iter()
             .filter(|object| is_for(&object["spec"]["service"], service));
-        let groups = ours.filter_map(|object| object["spec"]["group"].as_str());
+        let groups = own.filter_map(|object| object["spec"]["group"].as_str());
         Ok(groups.map(str::to_owned).collect())
     }
 
@@ -340,21 +340,21 @@ impl Remover {
         let mut requested = BTreeSet::new();
         loop {
             let found = removal::list(&self.client, "apiregistration.k8s.io", "APIService").await?;
-            let ours: Vec<Removal> = found
+            let own: Vec<Removal> = found
                 .iter()
                 .filter(|object| is_for(&object["spec"]["service"], service))
                 .filter_map(|object| Removal::of(&api_service(object)))
                 .collect();
-            for removal in &ours {
+            for removal in &own {
                 if requested.insert(removal.to_string()) {
                     self.one(removal).await?;
                 }
             }
-            if ours.is_empty() || self.dry_run {
+            if own.is_empty() || self.dry_run {
                 return Ok(());
             }
             if start.elapsed() > PATIENCE {
-                let names: Vec<String> = ours.iter().map(ToString::to_string).collect();
+                let names: Vec<String> = own.iter().map(ToString::to_string).collect();
                 bail!(
                     "still there after {PATIENCE:?}: {}; look at their finalizers",
                     names.join(", ")

@@ -35,7 +35,7 @@ pub fn own_changes(service: &Service) -> Vec<Value> {
             "(has(w.{of}{field}) ? has(o.{of}{field}) && w.{of}{field} == o.{of}{field} : !has(o.{of}{field}))"
         )
     };
-    let kept: Vec<String> = fields
+    let unchanged: Vec<String> = fields
         .iter()
         .map(|field| same(field, ""))
         .chain([same("service", "clientConfig."), same("url", "clientConfig.")])
@@ -43,7 +43,7 @@ pub fn own_changes(service: &Service) -> Vec<Value> {
     let webhooks = format!(
         "!has(object.webhooks) && !has(oldObject.webhooks) || size(object.webhooks) == size(oldObject.webhooks) && \
          object.webhooks.all(w, oldObject.webhooks.exists_one(o, o.name == w.name && {}))",
-        kept.join(" && ")
+        unchanged.join(" && ")
     );
     let service_fields = [
         "group",

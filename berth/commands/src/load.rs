@@ -176,7 +176,7 @@ fn tell(outcome: Result<LoadedLine, String>) -> Option<String> {
 struct Progress {
     all: usize,
     done: usize,
-    begun: Instant,
+    start: Instant,
     printed_at: Instant,
 }
 
@@ -186,7 +186,7 @@ impl Progress {
         Self {
             all,
             done: 0,
-            begun: now,
+            start: now,
             printed_at: now,
         }
     }
@@ -206,7 +206,7 @@ impl Progress {
     }
 
     fn print(&self) {
-        let rate = self.done as f64 / self.begun.elapsed().as_secs_f64();
+        let rate = self.done as f64 / self.start.elapsed().as_secs_f64();
         crate::say_error!("{} of {} objects, {rate:.0} a second", self.done, self.all);
     }
 }

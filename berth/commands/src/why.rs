@@ -242,9 +242,9 @@ fn only(report: &mut Value, cluster: &str) -> Result<()> {
         }
     }
     // The list itself keeps the fields that only a newer server knows.
-    let mut kept = candidates.iter().map(is);
+    let mut filtered = candidates.iter().map(is);
     if let Some(list) = report["status"]["candidates"].as_array_mut() {
-        list.retain(|_| kept.next().unwrap_or_default());
+        list.retain(|_| filtered.next().unwrap_or_default());
     }
     Ok(())
 }

@@ -34,11 +34,11 @@ impl CheckSubject<'_> {
         let service = registered
             .and_then(judge::service)
             .unwrap_or_else(default_service);
-        let ours: Vec<&Value> = all
+        let own_services: Vec<&Value> = all
             .iter()
             .filter(|object| judge::service(object).is_some_and(|other| is_same(&other, &service)))
             .collect();
-        let mut findings: Vec<Finding> = ours
+        let mut findings: Vec<Finding> = own_services
             .iter()
             .flat_map(|object| judge::api_service(object, self.now))
             .collect();
@@ -169,7 +169,7 @@ impl CheckSubject<'_> {
                 ));
                 continue;
             }
-            if let Some(server) = groups.elsewhere.get(target.group) {
+            if let Some(server) = groups.foreign.get(target.group) {
                 let message = format!("on the hub, served by {server}");
                 findings.push(Finding::ok("sources", system, message));
                 continue;
@@ -253,12 +253,12 @@ pub(super) struct Groups<'a> {
     /// Berth's groups.
     pub(super) owned: BTreeSet<&'a str>,
     /// Groups of other servers, such as a system's own API server, with the Service of each.
-    elsewhere: BTreeMap<&'a str, String>,
+    foreign: BTreeMap<&'a str, String>,
 }
 
 impl<'a> Groups<'a> {
     pub(super) fn of(all: &'a [Value], ours: &Service) -> Self {
-        let (mut owned, mut elsewhere) = (BTreeSet::new(), BTreeMap::new());
+        let (mut owned, mut foreign) = (BTreeSet::new(), BTreeMap::new());
         for object in all {
             let (Some(group), Some(service)) = (object["spec"]["group"].as_str(), judge::service(object))
             else {
@@ -268,11 +268,11 @@ impl<'a> Groups<'a> {
                 true => drop(owned.insert(group)),
                 false => {
                     let Service { namespace, name, .. } = service;
-                    elsewhere.insert(group, format!("the Service {namespace}/{name}"));
+                    foreign.insert(group, format!("the Service {namespace}/{name}"));
                 }
             }
         }
-        Self { owned, elsewhere }
+        Self { owned, foreign }
     }
 }
 
@@ -326,10 +326,10 @@ mod tests {
         ];
         let groups = Groups::of(&all, &berth);
         assert_eq!(groups.owned, BTreeSet::from(["scheduling.berth.dev"]));
-        let elsewhere = BTreeMap::from([(
+        let foreign = BTreeMap::from([(
             "core.gardener.cloud",
             "the Service garden/gardener-apiserver".to_owned(),
         )]);
-        assert_eq!(groups.elsewhere, elsewhere);
+        assert_eq!(groups.foreign, foreign);
     }
 }

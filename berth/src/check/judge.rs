@@ -118,20 +118,20 @@ pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
 /// such webhooks.
 pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Option<Finding> {
     let all = object["webhooks"].as_array()?.iter();
-    let ours: Vec<&Value> = all
+    let own: Vec<&Value> = all
         .filter(|webhook| {
             let target = &webhook["clientConfig"]["service"];
             target["name"] == service.name.as_str() && target["namespace"] == service.namespace.as_str()
         })
         .collect();
     let subject = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
-    let findings = ours
+    let findings = own
         .iter()
         .map(|webhook| bundle(&subject, &webhook["clientConfig"]["caBundle"], service, now));
     // One line for all webhooks, since they have one bundle. The worst finding is reported.
     let mut worst = findings.max_by_key(|finding| finding.verdict as u8)?;
     if worst.verdict == Verdict::Ok {
-        worst.message = format!("{} webhooks; {}", ours.len(), worst.message);
+        worst.message = format!("{} webhooks; {}", own.len(), worst.message);
     }
     Some(worst)
 }
@@ -187,12 +187,12 @@ pub(super) fn expiry(
     now: Timestamp,
     mend: &str,
 ) -> Finding {
-    let left = until.duration_since(now);
+    let remaining = until.duration_since(now);
     let day = time::rfc3339(until);
-    if left <= SignedDuration::ZERO {
+    if remaining <= SignedDuration::ZERO {
         Finding::ok(area, subject, format!("ran out at {day}")).but(Verdict::Wrong, mend)
-    } else if left < SOON {
-        let hours = left.as_hours();
+    } else if remaining < SOON {
+        let hours = remaining.as_hours();
         Finding::ok(area, subject, format!("runs out at {day}, in {hours} hours")).but(Verdict::Note, mend)
     } else {
         Finding::ok(area, subject, format!("holds until {day}"))

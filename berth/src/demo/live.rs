@@ -82,7 +82,7 @@ impl<'a> Live<'a> {
         let evict = json!({"spec": {"evictAfter": time::rfc3339(now)}});
         self.patch("workloadcluster", WORKLOAD_CLUSTERS, name, &evict)
             .await?;
-        let begun = Instant::now();
+        let start = Instant::now();
         self.until("the namespaces to move", async || {
             Ok((self.namespaces_on(&evicted).await? == 0).then_some(()))
         })
@@ -90,7 +90,7 @@ impl<'a> Live<'a> {
         let after = self.namespaces_on(&joined).await?;
         say(&format!(
             "Namespaces that left {name} within {}: {before}; on {standby} now: {after}. What they leave is drained by {name}'s syncer:",
-            milliseconds(begun)
+            milliseconds(start)
         ));
         self.placement("shop").await
     }
@@ -157,7 +157,7 @@ impl<'a> Live<'a> {
 
     /// Waits until the decision is for `cluster` alone, and returns the time.
     async fn moves(&self, namespace: &str, name: &str, cluster: &str) -> Result<()> {
-        let begun = Instant::now();
+        let start = Instant::now();
         let path = format!("{DECISIONS}/{namespace}/decisions/{name}");
         self.until(&format!("{name} to move to {cluster}"), async || {
             let places = self.places(&path).await?;
@@ -165,7 +165,7 @@ impl<'a> Live<'a> {
             Ok(is_there.then_some(()))
         })
         .await?;
-        say(&format!("It moved to {cluster} within {}.", milliseconds(begun)));
+        say(&format!("It moved to {cluster} within {}.", milliseconds(start)));
         Ok(())
     }
 
@@ -228,12 +228,12 @@ impl<'a> Live<'a> {
 
     /// Repeats `ask` until there is an answer.
     async fn until<T>(&self, what: &str, ask: impl AsyncFn() -> Result<Option<T>>) -> Result<T> {
-        let begun = Instant::now();
+        let start = Instant::now();
         loop {
             if let Some(answer) = ask().await? {
                 return Ok(answer);
             }
-            if begun.elapsed() > PATIENCE {
+            if start.elapsed() > PATIENCE {
                 bail!("waited {PATIENCE:?} for {what}");
             }
             tokio::time::sleep(AGAIN).await;

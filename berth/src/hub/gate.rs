@@ -75,11 +75,11 @@ fn refusal(info: &RequestInfo, held: impl Iterator<Item = Behind>) -> Option<Sta
             "use --field-selector decision=<name> with a decision of another system".to_owned()
         }
         _ => {
-            let others: Vec<String> = missed
+            let other_systems: Vec<String> = missed
                 .iter()
                 .map(|(dialect, _)| format!("spec.dialect!={dialect}"))
                 .collect();
-            format!("use --field-selector {} for the others", others.join(","))
+            format!("use --field-selector {} for the others", other_systems.join(","))
         }
     };
     let text = format!(

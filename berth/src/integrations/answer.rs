@@ -24,8 +24,8 @@ impl DecisionReference {
     pub(super) fn of_parameters(parameters: &Value) -> Result<Self, Status> {
         const PATH: &str = "input.parameters";
         let mut errors = Vec::new();
-        let given = parameters.as_object();
-        for key in given.into_iter().flat_map(|given| given.keys()) {
+        let keys = parameters.as_object();
+        for key in keys.into_iter().flat_map(|keys| keys.keys()) {
             if key != "name" && key != "namespace" {
                 errors.push(FieldError::not_supported(
                     PATH,

@@ -74,8 +74,8 @@ async fn serve(bound: SocketFile, backups: Backups) {
             }
         };
         let backups = backups.clone();
-        let taken = tokio::task::spawn_blocking(move || write(stream, &backups)).await;
-        match taken.map_err(anyhow::Error::from).and_then(|taken| taken) {
+        let result = tokio::task::spawn_blocking(move || write(stream, &backups)).await;
+        match result.map_err(anyhow::Error::from).and_then(|result| result) {
             Ok(Contents { revision, objects }) => tracing::info!(%revision, objects, "backup taken"),
             Err(problem) => tracing::warn!(
                 problem = format!("{problem:#}"),

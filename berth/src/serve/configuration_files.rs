@@ -149,13 +149,13 @@ async fn create(
 /// configurations.
 async fn forget(store: &Arc<dyn Store>, kept: &BTreeSet<&str>) -> Result<()> {
     let stored = store.cached(config::RESOURCE);
-    let left = stored
+    let stale = stored
         .iter(None, None)
         .map(|(_, object)| object)
         .filter(|object| {
             object.annotations().contains_key(FROM_FILE) && !kept.contains(object.meta().name())
         });
-    for object in left {
+    for object in stale {
         let key = config::key(object.meta().name());
         apply(store, key, Verb::Delete, Expect::At(object.revision()), None).await?;
     }

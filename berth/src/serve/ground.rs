@@ -122,10 +122,10 @@ impl Ground {
                 tasks: surroundings::alone(store, parts, clock, ending).await?,
             });
         };
-        let held = surroundings::claim_store(hub, &self.options, parts, clock, lost).await?;
+        let lease = surroundings::claim_store(hub, &self.options, parts, clock, lost).await?;
         let following = surroundings::behind(hub, &self.options, store, parts, &self.leadership);
         let (sync_status, progress, mut tasks) = following.await;
-        tasks.extend(held);
+        tasks.extend(lease);
         Ok(Around {
             sync_status: Some(sync_status),
             progress: Some(progress),

@@ -117,8 +117,8 @@ impl InMemory {
             let copies = copies(client, &store, [kind]).await;
             copies.into_iter().for_each(|task| task.abort());
         }
-        let followed = kinds.iter().filter(|kind| !is_read_once(kind));
-        let tasks = copies(client, &store, followed).await;
+        let watched = kinds.iter().filter(|kind| !is_read_once(kind));
+        let tasks = copies(client, &store, watched).await;
         let settings = Settings {
             configurations: &[],
             rules,

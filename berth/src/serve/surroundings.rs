@@ -124,8 +124,8 @@ pub(super) async fn claim_store(
     if options.args.storage == Storage::Etcd || !is_own {
         return Ok(None);
     }
-    let held = hub.claim_store(&options.args.data_dir, options.terms, clock, end.clone());
-    Ok(Some(held.await?))
+    let claim = hub.claim_store(&options.args.data_dir, options.terms, clock, end.clone());
+    Ok(Some(claim.await?))
 }
 
 /// The registration by which the hub, if there is one, finds and trusts Berth.
@@ -139,9 +139,9 @@ pub(super) async fn registration(
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Arc<Registration>>> {
     let Some(hub) = hub else { return Ok(None) };
-    let given = options.certificate().is_some();
+    let has_certificate = options.certificate().is_some();
     let registration = hub
-        .registration(&installation(options), given, folder, clock)
+        .registration(&installation(options), has_certificate, folder, clock)
         .await?;
     Ok(Some(Arc::new(registration)))
 }

@@ -20,8 +20,8 @@ pub(super) fn spawn() -> JoinHandle<()> {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let ended = thread::Builder::new().name("berth-tidy".to_owned()).spawn(|| {});
-            if let Err(error) = ended {
+            let result = thread::Builder::new().name("berth-tidy".to_owned()).spawn(|| {});
+            if let Err(error) = result {
                 tracing::debug!(%error, "no thread can be started to give memory back");
             }
         }

@@ -121,11 +121,10 @@ impl HeldObjects {
         let name = object.name.clone().unwrap_or_default();
         for attempt in 1.. {
             let finalizers = object.finalizers.iter().flatten();
-            let others: Vec<&String> = finalizers
+            let other_finalizers: Vec<&String> = finalizers
                 .filter(|finalizer| !self.hold.finalizer.covers(finalizer))
                 .collect();
-            let patch =
-                json!({"metadata": {"resourceVersion": object.resource_version, "finalizers": others}});
+            let patch = json!({"metadata": {"resourceVersion": object.resource_version, "finalizers": other_finalizers}});
             let patched = objects
                 .patch_metadata(&name, &PatchParams::default(), &Patch::Merge(patch))
                 .await;

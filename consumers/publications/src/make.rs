@@ -224,23 +224,24 @@ impl Place<'_> {
             .iter()
             .map(|(_, _, slice)| slice.clone())
             .collect();
-        let mut left: BTreeMap<u32, Slice> = old.iter().map(|slice| (slice.index, slice.clone())).collect();
+        let mut remaining: BTreeMap<u32, Slice> =
+            old.iter().map(|slice| (slice.index, slice.clone())).collect();
         let mut order = Vec::new();
         for write in slices::plan(&old, wanted, &self.existing.closed) {
             match write {
                 Write::Put(slice) => {
                     order.push(slice.index);
-                    left.insert(slice.index, slice);
+                    remaining.insert(slice.index, slice);
                 }
                 Write::Delete(index) => {
                     order.push(index);
-                    left.remove(&index);
+                    remaining.remove(&index);
                 }
             }
         }
         // Slices whose clusters stay may have other labels.
         let planned: BTreeSet<u32> = order.iter().copied().collect();
-        order.extend(left.keys().filter(|index| !planned.contains(index)));
+        order.extend(remaining.keys().filter(|index| !planned.contains(index)));
         let decided = SliceParts {
             system,
             key: self.key,

@@ -68,10 +68,10 @@ impl PublishedState {
         let place = (dialect, profiles.cluster);
         let before = all.remove(&place).unwrap_or_default();
         let moved = before != profiles.profiles;
-        let lost = before
+        let former = before
             .into_iter()
             .filter(|(namespace, name)| profiles.profiles.get(namespace) != Some(name));
-        unwanted.extend(lost.map(|(namespace, name)| Key::new(CLUSTER_PROFILES, &namespace, &name)));
+        unwanted.extend(former.map(|(namespace, name)| Key::new(CLUSTER_PROFILES, &namespace, &name)));
         if !profiles.profiles.is_empty() {
             all.insert(place, profiles.profiles);
         }
@@ -88,7 +88,7 @@ impl PublishedState {
         now: Timestamp,
     ) {
         let item = (dialect, Subject::Demand(done.demand));
-        let kept: HashSet<&Key> = done.slices.iter().collect();
+        let current: HashSet<&Key> = done.slices.iter().collect();
         for key in &done.slices {
             self.subjects.insert(key.clone(), item.clone());
         }
@@ -98,7 +98,7 @@ impl PublishedState {
                 unfinished.insert(Arc::clone(&key.namespace));
                 self.subjects.insert(key.clone(), item.clone());
             }
-            let is_gone = is_done && !kept.contains(&key);
+            let is_gone = is_done && !current.contains(&key);
             self.note((key.clone(), result), now);
             if is_gone {
                 self.subjects.remove(&key);

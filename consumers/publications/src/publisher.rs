@@ -400,8 +400,8 @@ impl Publisher {
     async fn sweep(&mut self) {
         for resource in [PLACEMENT_DECISIONS, CLUSTER_PROFILES] {
             let shown = self.source().cached(resource);
-            let ours = shown.items.iter().filter(|(_, object)| deed::is_ours(object));
-            let keys = ours.map(|(name, object)| {
+            let own = shown.items.iter().filter(|(_, object)| deed::is_ours(object));
+            let keys = own.map(|(name, object)| {
                 let key = Key::new(resource, &name.namespace, &name.name);
                 (key, object)
             });

@@ -29,11 +29,11 @@ impl Origin for OnHub {
             object: write.object,
             base: Some(write.current.revision()),
         };
-        let kept = self
+        let result = self
             .0
             .write_alone(&write.user.name, &planned, write.dry_run)
             .await;
-        kept.map_err(with_remedy)
+        result.map_err(with_remedy)
     }
 }
 

@@ -93,20 +93,20 @@ pub async fn run(args: SyncerArgs) -> Result<()> {
         }
         signalled.cancel();
     });
-    let ended = sync(&args, &ends, &stop).await;
+    let result = sync(&args, &ends, &stop).await;
     listening.abort();
-    ended
+    result
 }
 
 /// Runs one session after the other, until `stop`.
 async fn sync(args: &SyncerArgs, ends: &Ends, stop: &CancellationToken) -> Result<()> {
     let mut pause = PAUSES.0;
     while !stop.is_cancelled() {
-        let begun = tokio::select! {
+        let started = tokio::select! {
             () = stop.cancelled() => break,
-            begun = Session::begin(args, ends) => begun,
+            started = Session::begin(args, ends) => started,
         };
-        match begun {
+        match started {
             Ok(session) => {
                 pause = PAUSES.0;
                 // A closed output does not matter.

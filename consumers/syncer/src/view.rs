@@ -192,13 +192,13 @@ impl SyncerViews {
     /// The synced resources that are served here, and their documents: rebuilt on changes.
     fn described(&self) -> Result<DescribedResources, InstallError> {
         let synced = self.synced();
-        let mut kept = self.documents.lock();
-        match &*kept {
+        let mut cache = self.documents.lock();
+        match &*cache {
             Some((known, documents)) if *known == synced => Ok((synced, Arc::clone(documents))),
             _ => {
                 let documents = library::documents(&self.shown.registry, &synced, "Berth", &self.version)?;
                 let documents = Arc::new(documents);
-                *kept = Some((synced.clone(), Arc::clone(&documents)));
+                *cache = Some((synced.clone(), Arc::clone(&documents)));
                 Ok((synced, documents))
             }
         }

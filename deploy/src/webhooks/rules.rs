@@ -83,18 +83,18 @@ fn place_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
             phase: Phase::Validate,
             conditions,
         };
-        let given = cel::filled(&own.place);
+        let has_place = cel::filled(&own.place);
         [
             // The webhook only warns. It does not write the place, since it could not reserve it.
             rule(
                 "forewarn",
-                vec![Condition::new("has-no-place", format!("!({given})"))],
+                vec![Condition::new("has-no-place", format!("!({has_place})"))],
             ),
             rule(
                 "place-on-create",
                 vec![
                     Condition::not_by(dialect.actor()),
-                    Condition::new("has-place", given),
+                    Condition::new("has-place", has_place),
                 ],
             ),
         ]

@@ -21,7 +21,7 @@ pub struct Rules {
     engine: Arc<Engine>,
     /// The resources of the dialect's kinds and of its demands.
     resources: BTreeSet<GroupResource>,
-    kept: Mutex<ParsedConfiguration>,
+    parsed: Mutex<ParsedConfiguration>,
 }
 
 /// The parsed configuration.
@@ -41,7 +41,7 @@ impl Rules {
         let kinds = dialect.kinds().into_iter().map(|kind| kind.info().resource());
         let demands = dialect.demands().iter().map(|demand| demand.resource);
         Arc::new(Self {
-            kept: Mutex::new(ParsedConfiguration {
+            parsed: Mutex::new(ParsedConfiguration {
                 all: Collection::default(),
                 current: None,
                 plugins: dialect.admission(),
@@ -130,18 +130,18 @@ impl Rules {
     /// is cached until a change.
     fn now(&self) -> MutexGuard<'_, ParsedConfiguration> {
         let all = self.engine.source().cached(config::RESOURCE);
-        let mut kept = self.kept.lock();
-        if !kept.all.is(&all) {
-            self.take(&mut kept);
-            kept.all = all;
+        let mut parsed = self.parsed.lock();
+        if !parsed.all.is(&all) {
+            self.take(&mut parsed);
+            parsed.all = all;
         }
-        kept
+        parsed
     }
 
-    fn take(&self, kept: &mut ParsedConfiguration) {
+    fn take(&self, parsed: &mut ParsedConfiguration) {
         let name = self.dialect.name();
         let in_force = self.engine.configuration(name);
-        let same = match (&kept.current, in_force.object()) {
+        let same = match (&parsed.current, in_force.object()) {
             (None, None) => true,
             (Some(current), Some(object)) => Arc::ptr_eq(current, object),
             _ => false,
@@ -150,12 +150,12 @@ impl Rules {
             return;
         }
         let configured = in_force.spec();
-        kept.users = SystemUsers::of(configured, self.dialect.on_hub().users);
+        parsed.users = SystemUsers::of(configured, self.dialect.on_hub().users);
         let (configuration, spec) = (self.dialect.configuration(), configured.get(name));
-        let changed = configuration.admission_under(spec, &kept.users);
-        kept.plugins = changed.unwrap_or_else(|| self.dialect.admission());
-        kept.guards = configuration.guards(spec).into();
-        kept.current = in_force.object().cloned();
+        let changed = configuration.admission_under(spec, &parsed.users);
+        parsed.plugins = changed.unwrap_or_else(|| self.dialect.admission());
+        parsed.guards = configuration.guards(spec).into();
+        parsed.current = in_force.object().cloned();
     }
 }
 

@@ -108,9 +108,8 @@ impl Plugin for InUse {
             .old
             .map(|old| (dialect.guarded().uses)(request.resource, old))
             .unwrap_or_default();
-        let begun = (dialect.guarded().uses)(request.resource, object).into_iter();
-        begun
-            .filter(|key| !before.contains(key))
+        let uses = (dialect.guarded().uses)(request.resource, object).into_iter();
+        uses.filter(|key| !before.contains(key))
             .map(|key| Guard::pass(fence(dialect.name(), &key)))
             .collect()
     }

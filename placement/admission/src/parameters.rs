@@ -60,9 +60,9 @@ impl Parameters {
             name: name.to_owned(),
             ..self.right(kind.as_ref())
         };
-        let unknown = |what: String| {
+        let unknown = |subject: String| {
             format!(
-                "{what} to determine minimum required permissions and user {user} does not have \"{verb}\" permission for \
+                "{subject} to determine minimum required permissions and user {user} does not have \"{verb}\" permission for \
                  all groups, versions and resources"
             )
         };

@@ -43,21 +43,21 @@ impl Sources {
     /// counted.
     pub(super) fn may_ask(&self, address: IpAddr, count: usize, now: Timestamp) -> bool {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        let left = |(checks, at): (i64, Timestamp)| {
+        let waiting = |(checks, at): (i64, Timestamp)| {
             let elapsed = now.duration_since(at).as_millis().max(0);
-            let answered = i64::try_from(elapsed).unwrap_or(i64::MAX);
-            (checks - answered.saturating_mul(QUESTIONS_A_SECOND) / 1000).max(0)
+            let allowed = i64::try_from(elapsed).unwrap_or(i64::MAX);
+            (checks - allowed.saturating_mul(QUESTIONS_A_SECOND) / 1000).max(0)
         };
         let mut all = self.checks.lock();
         let source = network(address);
-        let before = all.get(&source).map_or(0, |&checks| left(checks));
+        let before = all.get(&source).map_or(0, |&checks| waiting(checks));
         if before.saturating_add(count) > QUESTIONS {
             return false;
         }
         all.insert(source, (before + count, now));
         // Addresses without counted checks are forgotten, so that the map does not grow for ever.
         if all.len() > 1024 {
-            all.retain(|_, checks| left(*checks) > 0);
+            all.retain(|_, checks| waiting(*checks) > 0);
         }
         true
     }
@@ -65,13 +65,13 @@ impl Sources {
     /// A permit for a review from `address`, unless the address has all its permits.
     pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let source = network(address);
-        let mut held = self.reviews.lock();
-        let count = held.entry(source).or_default();
+        let mut reviews = self.reviews.lock();
+        let count = reviews.entry(source).or_default();
         if *count >= self.most {
             return None;
         }
         *count += 1;
-        drop(held);
+        drop(reviews);
         Some(Place {
             sources: Arc::clone(self),
             source,
@@ -81,11 +81,11 @@ impl Sources {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut held = self.sources.reviews.lock();
-        if let Some(count) = held.get_mut(&self.source) {
+        let mut reviews = self.sources.reviews.lock();
+        if let Some(count) = reviews.get_mut(&self.source) {
             *count -= 1;
             if *count == 0 {
-                held.remove(&self.source);
+                reviews.remove(&self.source);
             }
         }
     }

@@ -279,11 +279,11 @@ fn kind(info: KindInfo) -> Virtual {
 fn reason(decision: &Object) -> Cell {
     match part_at::<DecisionStatus>(decision.value(), "/status") {
         Some(status) if status.phase == "Partial" && status.wanted.is_some() => {
-            let stay = status
+            let staying = status
                 .decisions
                 .iter()
                 .filter(|place| place.leaving != Some(true));
-            format!("{} of {}", stay.count(), status.wanted.unwrap_or_default()).into()
+            format!("{} of {}", staying.count(), status.wanted.unwrap_or_default()).into()
         }
         Some(DecisionStatus {
             reason: Some(reason), ..

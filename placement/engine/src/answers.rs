@@ -17,7 +17,7 @@ const MOST: usize = 1024;
 #[derive(Default)]
 pub(crate) struct Answers {
     /// Answers by demand, each until it is read.
-    given: Mutex<HashMap<Key, Answer>>,
+    latest: Mutex<HashMap<Key, Answer>>,
     /// Decisions about demands that are being created, by uid, each until the outcome of the create is
     /// known.
     foreseen: Mutex<HashMap<String, Answer>>,
@@ -37,7 +37,7 @@ pub(crate) struct Answer {
 impl Answers {
     /// Records the `answer` about `demand`.
     pub(crate) fn put(&self, demand: Key, answer: Answer) {
-        let mut answers = self.given.lock();
+        let mut answers = self.latest.lock();
         if answers.len() >= MOST {
             answers.clear();
         }
@@ -70,7 +70,7 @@ impl Answers {
     /// Takes the decision about `demand` in a world with every change up to `since`, if the next decision is
     /// not due at `now`.
     pub(crate) fn take(&self, demand: &Key, since: Revision, now: Timestamp) -> Option<Answer> {
-        let answer = self.given.lock().remove(demand)?;
+        let answer = self.latest.lock().remove(demand)?;
         let is_due = answer.due_at.is_some_and(|due| due <= now);
         (answer.through >= since && !is_due).then_some(answer)
     }
@@ -147,7 +147,7 @@ mod tests {
         let answers = Answers::default();
         for number in 0..3 * MOST {
             answers.put(key(&number.to_string()), answer(None));
-            assert!(answers.given.lock().len() <= MOST);
+            assert!(answers.latest.lock().len() <= MOST);
         }
     }
 }

@@ -136,12 +136,12 @@ impl ChangeTimes {
     fn next(&mut self, events: &[Arc<Event>], fold: impl FnOnce()) {
         let resources: BTreeSet<GroupResource> =
             events.iter().map(|event| event.change.key.resource).collect();
-        let begun = Instant::now();
+        let start = Instant::now();
         match self.is_quick(&resources) {
             true => fold(),
             false => aside(u32::MAX, fold),
         }
-        self.note(resources, begun.elapsed());
+        self.note(resources, start.elapsed());
     }
 
     /// Whether changes of all `resources` are known to be quick.

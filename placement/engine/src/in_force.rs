@@ -49,7 +49,7 @@ pub struct Configurations {
     source: Arc<dyn Source>,
     dialects: Vec<Arc<dyn Dialect>>,
     judge: OnceLock<Judge>,
-    kept: Mutex<HashMap<&'static str, Memory>>,
+    memories: Mutex<HashMap<&'static str, Memory>>,
 }
 
 /// Verdicts on the configuration of one system, while one is stored.
@@ -66,7 +66,7 @@ impl Configurations {
             source,
             dialects,
             judge: OnceLock::new(),
-            kept: Mutex::default(),
+            memories: Mutex::default(),
         }
     }
 
@@ -90,21 +90,21 @@ impl Configurations {
             return InForce::Nothing;
         };
         let name = dialect.name();
-        let mut kept = self.kept.lock();
+        let mut memories = self.memories.lock();
         let Some(stored) = stored else {
-            kept.remove(name);
+            memories.remove(name);
             return InForce::Nothing;
         };
-        let before = kept.get(name);
+        let before = memories.get(name);
         if before.is_none_or(|before| !Arc::ptr_eq(&before.judged, stored)) {
             let valid = match self.is_valid(&**dialect, stored) {
                 true => Some(Arc::clone(stored)),
                 false => before.and_then(|before| before.valid.clone()),
             };
             let judged = Arc::clone(stored);
-            kept.insert(name, Memory { judged, valid });
+            memories.insert(name, Memory { judged, valid });
         }
-        let valid = kept.get(name).and_then(|kept| kept.valid.clone());
+        let valid = memories.get(name).and_then(|memory| memory.valid.clone());
         valid.map_or(InForce::Unknown, InForce::Valid)
     }
 

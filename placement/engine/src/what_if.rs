@@ -573,8 +573,8 @@ impl World {
     fn store(&mut self, key: &Key, value: &Value) -> Result<(), DraftError> {
         let object = Object::new(value, self.snapshot.revision)?;
         let meta = object.meta();
-        let ended = meta.deletion_timestamp().is_some() && meta.finalizers().is_empty();
-        self.change(key, (!ended).then(|| Arc::new(object)));
+        let is_deleted = meta.deletion_timestamp().is_some() && meta.finalizers().is_empty();
+        self.change(key, (!is_deleted).then(|| Arc::new(object)));
         Ok(())
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn moved<'a>(from: Option<&'a DecisionState>, to: Option<&'a Decision
 /// The record of `change`.
 pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
     let [joined, left] = moved(change.from, change.to);
-    let held = |side: Option<&DecisionState>| side.map(DecisionState::held);
+    let amounts_of = |side: Option<&DecisionState>| side.map(DecisionState::held);
     let text = change.text;
     let mut to = change.to.map(DecisionState::cut);
     if let (Some(to), Some(text)) = (&mut to, text) {
@@ -71,7 +71,7 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
         dialect: Arc::clone(&change.about.dialect),
         source_ref: Arc::clone(&change.about.source_ref),
         at: time::rfc3339_micro(change.at),
-        change: verdict(held(change.from).as_ref(), held(change.to).as_ref())
+        change: verdict(amounts_of(change.from).as_ref(), amounts_of(change.to).as_ref())
             .as_str()
             .into(),
         from: change.from.map(DecisionState::cut),

@@ -86,11 +86,11 @@ impl RecordIndex {
         book: &Book,
     ) {
         let name: Arc<str> = name.into();
-        let kept = IndexEntry { at, bytes };
+        let entry = IndexEntry { at, bytes };
         let records = self.records.entry(place.clone()).or_default();
         match find(records, &name) {
             Ok(_) => return,
-            Err(at) => records.insert(at, (Arc::clone(&name), kept)),
+            Err(at) => records.insert(at, (Arc::clone(&name), entry)),
         }
         let aged = (at, Arc::clone(&place.name), Arc::clone(&name));
         self.change_share(&place.namespace, |share| {
@@ -118,14 +118,14 @@ impl RecordIndex {
         let Ok(index) = find(records, name) else {
             return;
         };
-        let (name, kept) = records.remove(index);
+        let (name, entry) = records.remove(index);
         if records.is_empty() {
             self.records.remove(place);
             self.last.remove(place);
         }
-        let aged = (kept.at, Arc::clone(&place.name), name);
+        let aged = (entry.at, Arc::clone(&place.name), name);
         self.change_share(&place.namespace, |share| {
-            share.bytes -= kept.bytes;
+            share.bytes -= entry.bytes;
             share.ages.remove(&aged);
         });
     }

@@ -109,9 +109,9 @@ impl Recorder {
             () = self.history.projection.ready() => {}
         }
         loop {
-            let followed = self.begin().await;
-            let error = match followed {
-                Ok(followed) => match self.follow(followed, &stop).await {
+            let sources = self.begin().await;
+            let error = match sources {
+                Ok(sources) => match self.follow(sources, &stop).await {
                     Ok(()) => return,
                     Err(error) => error,
                 },
@@ -146,7 +146,7 @@ impl Recorder {
         for object in lists.iter().flat_map(|(_, list)| list.items.values()) {
             self.meet(object, now);
         }
-        let mut followed = RecorderSources {
+        let mut sources = RecorderSources {
             decisions,
             list_revisions: lists
                 .into_iter()
@@ -154,8 +154,8 @@ impl Recorder {
                 .collect(),
             records,
         };
-        self.sweep(&mut followed).await?;
-        Ok(followed)
+        self.sweep(&mut sources).await?;
+        Ok(sources)
     }
 
     /// Rebuilds the index from the store.
@@ -175,7 +175,7 @@ impl Recorder {
 
     async fn follow(
         &mut self,
-        mut followed: RecorderSources,
+        mut sources: RecorderSources,
         stop: &CancellationToken,
     ) -> Result<(), StoreError> {
         let mut flushes = tokio::time::interval(DELAY);
@@ -184,41 +184,41 @@ impl Recorder {
         sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                () = stop.cancelled() => return self.end(&mut followed).await,
-                events = followed.decisions.next(BATCH) => self.note_events(&events?, &followed.list_revisions),
-                events = followed.records.next(BATCH) => self.index(&events?),
+                () = stop.cancelled() => return self.end(&mut sources).await,
+                events = sources.decisions.next(BATCH) => self.note_events(&events?, &sources.list_revisions),
+                events = sources.records.next(BATCH) => self.index(&events?),
                 Ok(()) = self.leading.changed() => self.judge(),
                 _ = flushes.tick(), if self.book.oldest().is_some() => {
-                    self.index_new_records(&mut followed).await?;
+                    self.index_new_records(&mut sources).await?;
                     self.flush(DELAY).await;
                 }
-                _ = sweeps.tick() => self.sweep(&mut followed).await?,
+                _ = sweeps.tick() => self.sweep(&mut sources).await?,
             }
         }
     }
 
     /// Indexes records of other servers, whose changes must not be recorded again.
-    async fn index_new_records(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
-        while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.records.next(BATCH)).await {
+    async fn index_new_records(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
+        while let Ok(events) = tokio::time::timeout(Duration::ZERO, sources.records.next(BATCH)).await {
             self.index(&events?);
         }
         Ok(())
     }
 
     /// Reads all pending changes.
-    async fn note_pending(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
-        while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.decisions.next(BATCH)).await {
-            self.note_events(&events?, &followed.list_revisions);
+    async fn note_pending(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
+        while let Ok(events) = tokio::time::timeout(Duration::ZERO, sources.decisions.next(BATCH)).await {
+            self.note_events(&events?, &sources.list_revisions);
         }
         Ok(())
     }
 
     /// Records the last changes: the next server would not know their causes.
-    async fn end(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
+    async fn end(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
         if let Ok(Err(error)) = tokio::time::timeout(LAST, self.history.projection.caught_up()).await {
             tracing::info!(%error, "the last changes of decisions may be missing from the history");
         }
-        self.note_pending(followed).await?;
+        self.note_pending(sources).await?;
         self.flush(Duration::ZERO).await;
         Ok(())
     }
@@ -514,7 +514,7 @@ impl Recorder {
 
     /// Deletes records beyond the limits, and records the end of decisions that ended while no server
     /// recorded.
-    async fn sweep(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
+    async fn sweep(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
         self.history.causes.sweep();
         self.history.listener.sweep();
         if self.is_stale
@@ -530,7 +530,7 @@ impl Recorder {
         if self.history.projection.caught_up().await.is_ok() {
             // Another server may have recorded changes that are unknown here, whose decisions still
             // exist.
-            self.note_pending(followed).await?;
+            self.note_pending(sources).await?;
             self.find_ended(now);
         }
         let mut surplus = self.recorded.take_all_surplus(&self.history.bounds, now);

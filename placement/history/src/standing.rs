@@ -75,14 +75,14 @@ impl From<&Side> for DecisionState {
 impl DecisionState {
     /// The names of the clusters, in order, without those that the decision is leaving.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let stays = self.clusters.iter().filter(|place| !place.leaving);
-        stays.map(|place| place.cluster_name.as_str())
+        let staying = self.clusters.iter().filter(|place| !place.leaving);
+        staying.map(|place| place.cluster_name.as_str())
     }
 
     /// The clusters with their amounts, in order, without those that the decision is leaving.
     fn places(&self) -> impl Iterator<Item = (&str, Option<i64>)> {
-        let stays = self.clusters.iter().filter(|place| !place.leaving);
-        stays.map(|place| (place.cluster_name.as_str(), place.amount))
+        let staying = self.clusters.iter().filter(|place| !place.leaving);
+        staying.map(|place| (place.cluster_name.as_str(), place.amount))
     }
 
     /// [`DecisionState::names`] with the amounts.
@@ -173,8 +173,8 @@ impl About {
     /// Whether `other` is about another object, possibly of the same name.
     #[must_use]
     pub fn is_of_another(&self, other: &Self) -> bool {
-        let (uid, others) = (&self.source_ref.uid, &other.source_ref.uid);
-        !uid.is_empty() && !others.is_empty() && uid != others
+        let (uid, other_uid) = (&self.source_ref.uid, &other.source_ref.uid);
+        !uid.is_empty() && !other_uid.is_empty() && uid != other_uid
     }
 }
 

@@ -286,11 +286,11 @@ impl HubCommitter {
     async fn echoed(&self, write: &Write, answer: &Value) {
         let metadata = &answer["metadata"];
         let version = metadata["resourceVersion"].as_str().unwrap_or_default();
-        let held = metadata["finalizers"]
+        let has_finalizers = metadata["finalizers"]
             .as_array()
             .is_some_and(|all| !all.is_empty());
         // A deleted object stays while it has finalizers; without any, it may be deleted at once.
-        let may_stay = write.verb != Verb::Delete || held;
+        let may_stay = write.verb != Verb::Delete || has_finalizers;
         let may_go = write.verb == Verb::Delete || metadata["deletionTimestamp"].is_string();
         let is_past = |hub_version: Option<&HubVersion>| match hub_version {
             Some(hub_version) => may_stay && hub_version.reached(version),
@@ -354,8 +354,8 @@ impl HubCommitter {
                 continue;
             }
             tracing::info!(key = %write.key, fence = %name, "object was created after its capacity was given to others; deleting it");
-            let taken = self.take_back(commit.actor, write, answer).await;
-            taken.map_err(Conflict::Open)?;
+            let reverted = self.take_back(commit.actor, write, answer).await;
+            reverted.map_err(Conflict::Open)?;
             let text = format!("{name} has changed since {} was decided on", write.key);
             let conflict = Status::failure(409, "Conflict", text);
             return Err(Conflict::TakenBack(CommitError::new(
@@ -375,10 +375,10 @@ impl HubCommitter {
         let written = finalizers(&write.object).unwrap_or_default();
         let mut created = answer.clone();
         if !written.is_empty() {
-            let mut kept = finalizers(answer).unwrap_or_default();
-            kept.retain(|finalizer| !written.contains(finalizer));
+            let mut finalizers_left = finalizers(answer).unwrap_or_default();
+            finalizers_left.retain(|finalizer| !written.contains(finalizer));
             let version = &answer["metadata"]["resourceVersion"];
-            let patch = json!({"metadata": {"resourceVersion": version, "finalizers": kept}});
+            let patch = json!({"metadata": {"resourceVersion": version, "finalizers": finalizers_left}});
             let ask = Ask {
                 method: Method::PATCH,
                 path: &path,

@@ -62,8 +62,8 @@ impl StoreLease {
     pub async fn begin(&self) -> Result<()> {
         let start = tokio::time::Instant::now();
         loop {
-            let held = self.lease.hold(self.clock.now()).await;
-            if held
+            let hold = self.lease.hold(self.clock.now()).await;
+            if hold
                 .context("holding the Lease of Berth's own store")?
                 .until
                 .is_some()

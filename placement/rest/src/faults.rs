@@ -45,7 +45,7 @@ pub(super) struct Faults {
     before: Option<u64>,
     /// Whether each write is a commit of its own.
     stepwise: bool,
-    begun: AtomicU64,
+    count: AtomicU64,
 }
 
 impl std::str::FromStr for Faults {
@@ -73,8 +73,8 @@ impl std::str::FromStr for Faults {
 impl Faults {
     /// Counts a write, and ends the process if this is the chosen one.
     fn point(&self) {
-        let begun = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
-        if self.before == Some(begun) {
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.before == Some(count) {
             std::process::abort();
         }
     }

@@ -145,12 +145,12 @@ impl Budget {
     }
 
     fn takes(&mut self, effort: u32) -> bool {
-        let left = match self.0 {
+        let remaining = match self.0 {
             None => Some(AT_ONCE.saturating_sub(effort)),
-            Some(left) => left.checked_sub(effort),
+            Some(remaining) => remaining.checked_sub(effort),
         };
-        self.0 = left.or(self.0);
-        left.is_some()
+        self.0 = remaining.or(self.0);
+        remaining.is_some()
     }
 }
 

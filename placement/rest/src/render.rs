@@ -271,11 +271,11 @@ impl DemandPhase {
             }
             phase => phase,
         };
-        let stays: Vec<&PlacedCluster> = view.placed.iter().filter(|place| !place.leaving).collect();
-        let message = match (phase, stays.len(), view.wanted) {
+        let staying: Vec<&PlacedCluster> = view.placed.iter().filter(|place| !place.leaving).collect();
+        let message = match (phase, staying.len(), view.wanted) {
             (Phase::Partial, count, Some(wanted)) => format!("bound to {count} of {wanted} clusters"),
             (Phase::Bound | Phase::Partial, 1.., _) if let Some(amount) = view.amount => {
-                let places = stays.iter();
+                let places = staying.iter();
                 let cells: Vec<String> = places
                     .map(|place| amounts::cell(&place.cluster_name, place.amount))
                     .collect();
@@ -283,7 +283,7 @@ impl DemandPhase {
                 format!("{} of {} {}: {list}", amount.placed, amount.wanted, amount.name)
             }
             (Phase::Bound | Phase::Partial | Phase::Releasing, 1, _) => {
-                format!("bound to {}", stays[0].cluster_name)
+                format!("bound to {}", staying[0].cluster_name)
             }
             (Phase::Bound | Phase::Partial | Phase::Releasing, count, _) => {
                 format!("bound to {count} clusters")

@@ -175,7 +175,7 @@ impl Updater {
 
     /// Makes some of the postponed comparisons.
     async fn compare(&mut self) {
-        let begun = Instant::now();
+        let start = Instant::now();
         let Some(mut entry) = self.waiting.first_entry() else {
             return;
         };
@@ -194,7 +194,7 @@ impl Updater {
         if let Some(snapshot) = snapshot {
             self.renew(dialect, snapshot, subjects).await;
         }
-        self.rest = Instant::now() + begun.elapsed();
+        self.rest = Instant::now() + start.elapsed();
     }
 
     /// The marked subjects; where all are marked, both the present and the former ones.

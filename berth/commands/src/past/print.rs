@@ -204,11 +204,11 @@ fn beside(
 
 /// The clusters that stay with another amount.
 fn resized(out: &mut impl Write, record: &RecordSpec) -> io::Result<()> {
-    let held = |side: &Option<Side>| {
+    let amounts_of = |side: &Option<Side>| {
         let clusters = side.as_ref().map(|side| side.clusters.as_slice());
         record::held(clusters.unwrap_or_default())
     };
-    for entry in amounts::resized(&held(&record.from), &held(&record.to)) {
+    for entry in amounts::resized(&amounts_of(&record.from), &amounts_of(&record.to)) {
         writeln!(out, "  ~ {}", shown(&entry.to_string()))?;
     }
     Ok(())

@@ -232,10 +232,10 @@ fn some(names: &Value, count: &Value) -> String {
 
 /// The reason for leaving the first cluster; without one the message of the decision.
 fn why(entry: &Value) -> String {
-    let left = entry["left"][0].as_str();
+    let first_left = entry["left"][0].as_str();
     let candidates = entry["candidates"].as_array().into_iter().flatten();
     let reason = candidates
-        .filter(|candidate| candidate["clusterName"].as_str() == left)
+        .filter(|candidate| candidate["clusterName"].as_str() == first_left)
         .find_map(|candidate| candidate["appeared"].as_array()?.first());
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     match reason {

@@ -47,9 +47,9 @@ pub(super) async fn of(
     labels: &str,
 ) -> Result<Answer> {
     let info = kind.info();
-    let others = info.versions.iter().copied();
+    let other_versions = info.versions.iter().copied();
     let versions = std::iter::once(info.storage_version)
-        .chain(others.filter(|version| *version != info.storage_version));
+        .chain(other_versions.filter(|version| *version != info.storage_version));
     for version in versions {
         let path = path(kind, version, namespace);
         match pages(client, &path, labels).await? {

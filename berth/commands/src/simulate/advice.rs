@@ -159,12 +159,12 @@ fn one(
         several => (format!("{} clusters", several.len()), "would fit"),
     };
     // With only one cluster the change names it.
-    let what = match edit.targets.as_slice() {
+    let subject = match edit.targets.as_slice() {
         [one] => edit.words.replace('…', &text(one, "clusterName")),
         _ => edit.words.clone(),
     };
     let number = format!("  {number}. ");
-    let lines = indented(&what, number.len(), width);
+    let lines = indented(&subject, number.len(), width);
     writeln!(out, "{number}{}", lines.trim_start())?;
     let outcome = indented(&format!("→ {clusters} {then}"), 5, width);
     let outcome = if is_picked {
@@ -213,9 +213,9 @@ fn one(
 /// Sentences about the owners of changes that are not the user's.
 fn owners(set: &Value) -> Vec<String> {
     let mut sentences = Vec::new();
-    let others = list(set, "changes").iter().map(owner).max().unwrap_or_default();
+    let other_owner = list(set, "changes").iter().map(owner).max().unwrap_or_default();
     let may_not = set["allowed"] == false;
-    match (others, may_not) {
+    match (other_owner, may_not) {
         (0, false) => {}
         (0, true) => sentences.push("you may not change all of it".to_owned()),
         (1, _) => sentences.push("an administrator has to change it".to_owned()),

@@ -97,12 +97,12 @@ impl Surroundings for &Hub {
 /// and the kinds of the systems there.
 fn mirrored(hub: &Hub, core: &Core<'_>, built: &EarlyParts) -> Vec<Arc<dyn Kind>> {
     let is_observer = core.options.is_observer();
-    let followed = match is_observer {
+    let resources = match is_observer {
         true => mirrors::observed(&core.dialects),
         false => mirrors::followed(&core.dialects),
     };
     let mut mirrored = kinds(&built.own);
-    mirrored.retain(|kind| followed.contains(&kind.info().resource()));
+    mirrored.retain(|kind| resources.contains(&kind.info().resource()));
     let configured = built.configuration.resources.iter();
     mirrored.extend(configured.map(|resource| Arc::clone(&resource.kind)));
     if !is_observer {

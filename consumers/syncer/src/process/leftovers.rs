@@ -96,9 +96,9 @@ impl Search {
                 Claim::Others => {}
             }
         }
-        let others = format!(",{DOWNSTREAM_CLUSTER}!%3D{}", self.of.identifier);
+        let selector = format!(",{DOWNSTREAM_CLUSTER}!%3D{}", self.of.identifier);
         for (number, kind) in self.kinds.iter().enumerate().skip(1) {
-            let copies = self.list(kind, &others).await?.into_iter();
+            let copies = self.list(kind, &selector).await?.into_iter();
             found
                 .earlier
                 .extend(copies.filter_map(|object| content(number, object, &own)));

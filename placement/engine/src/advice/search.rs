@@ -192,13 +192,13 @@ impl<'a> Search<'a> {
             let Some(candidate) = inventory.candidate(&self.cluster) else {
                 continue;
             };
-            let left = next.decision.solved.rejections_of(candidate);
-            let lifted = !left
+            let refusals = next.decision.solved.rejections_of(candidate);
+            let lifted = !refusals
                 .iter()
                 .any(|other| other.plugin == refusal.plugin && other.reason == refusal.reason);
             if next.decision.solved.row_of(candidate).is_some() {
                 self.keep(&next, None)?;
-            } else if lifted && !left.is_empty() {
+            } else if lifted && !refusals.is_empty() {
                 frontier.entry(size).or_default().push(next);
             }
         }

@@ -118,8 +118,8 @@ fn is_managed(object: &Object, manager: &str) -> bool {
 
 /// The last field manager of `object`, other than `own`.
 fn other_manager(object: &Object, own: &str) -> Option<String> {
-    let others = managers(object).into_iter().filter(|(name, _)| name != own);
-    others
+    let other_managers = managers(object).into_iter().filter(|(name, _)| name != own);
+    other_managers
         .max_by(|one, other| one.1.cmp(&other.1))
         .map(|(name, _)| name)
 }

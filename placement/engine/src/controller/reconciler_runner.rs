@@ -94,12 +94,12 @@ impl ReconcilerRunner {
     pub(super) async fn run(mut self) {
         let stop = self.signals.stop.clone();
         loop {
-            let ended = tokio::select! {
+            let result = tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                ended = self.follow() => ended,
+                result = self.follow() => result,
             };
-            if let Err(error) = ended {
+            if let Err(error) = result {
                 tracing::warn!(controller = self.reconciler.name(), %error, "changes were missed; reconciling everything");
                 if !matches!(error, StoreError::Expired { .. }) {
                     tokio::select! {

@@ -59,7 +59,7 @@ impl Step {
             return Err(vec![error]);
         };
         let value = entry[*field].clone();
-        let what = match (*field, &value) {
+        let change = match (*field, &value) {
             ("drain", Value::String(target)) => ChangeKind::Drain(target.clone()),
             ("object", Value::Object(_)) => ChangeKind::Object(value),
             ("patch", Value::Object(_)) => ChangeKind::Patch(value),
@@ -80,7 +80,7 @@ impl Step {
         Ok(Self {
             at: at.to_owned(),
             path: format!("{path}.{field}"),
-            what,
+            change,
         })
     }
 

@@ -297,8 +297,8 @@ impl Entry {
         after: Option<DemandState<'_>>,
     ) -> Self {
         let none = AmountsByCluster::new();
-        let held = |side: Option<&DemandState<'_>>| side.map_or(&none, |side| &side.clusters).clone();
-        let (was, is) = (held(before.as_ref()), held(after.as_ref()));
+        let clusters_of = |side: Option<&DemandState<'_>>| side.map_or(&none, |side| &side.clusters).clone();
+        let (was, is) = (clusters_of(before.as_ref()), clusters_of(after.as_ref()));
         let (left, joined) = (amounts::only(&was, &is), amounts::only(&is, &was));
         let resized = amounts::resized(&was, &is);
         let other = resized.iter().map(|entry| entry.cluster_name.as_str());

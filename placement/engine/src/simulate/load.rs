@@ -98,7 +98,7 @@ impl Loader<'_> {
         }
         self.note_other_group(&api_version, &kind, &at);
         let name = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
-        let given = ObjectNames {
+        let names = ObjectNames {
             namespace: name("namespace"),
             name: name("name"),
             api_version: api_version.clone(),
@@ -129,9 +129,9 @@ impl Loader<'_> {
         match judged {
             Err(errors) => {
                 self.set_aside(&at, &kind, errors.clone());
-                self.note_aside(at, &given, &kind, errors);
+                self.note_aside(at, &names, &kind, errors);
             }
-            Ok(judged) => self.put(at, judged, kind, &given),
+            Ok(judged) => self.put(at, judged, kind, &names),
         }
     }
 
@@ -286,7 +286,7 @@ impl Loader<'_> {
             for world in &mut self.simulation.worlds {
                 world.remove(&key);
             }
-            let given = ObjectNames {
+            let names = ObjectNames {
                 namespace: key.namespace.to_string(),
                 name: key.name.to_string(),
                 api_version,
@@ -294,7 +294,7 @@ impl Loader<'_> {
             let at = self.places.get(&key).cloned().unwrap_or_default();
             let kind = kind.as_str().unwrap_or_default();
             self.set_aside(&at, kind, errors.clone());
-            self.note_aside(at, &given, kind, errors);
+            self.note_aside(at, &names, kind, errors);
         }
     }
 
@@ -316,11 +316,11 @@ impl Loader<'_> {
                 continue;
             }
             // Objects from which controllers create demands count as read, where there are demands.
-            let followed = world
+            let kinds = world
                 .followed()
                 .iter()
                 .filter_map(|resource| self.catalog.stored_in(*resource));
-            for kind in followed {
+            for kind in kinds {
                 self.simulation.findings.unread.remove(kind.info().kind);
             }
         }

@@ -134,16 +134,18 @@ impl HubCommitter {
             .await?;
         if let Err(overruled) = self.stands(commit, write, &before, &answer).await {
             // Wait for the copy of the object that stays on the hub, as after a write.
-            let left = overruled.left.map(|left| WriteOutcome::There(write, left));
-            progress.done.extend(left);
+            let remaining = overruled
+                .left
+                .map(|remaining| WriteOutcome::There(write, remaining));
+            progress.done.extend(remaining);
             return Err(overruled.error);
         }
-        let stays = match write.verb {
+        let result = match write.verb {
             Verb::Create if !commit.dry_run => self.revert_if_late(commit, write, &answer).await,
             _ => Ok(()),
         };
-        if matches!(stays, Err(Conflict::TakenBack(_))) {
-            return stays.map_err(CommitError::from);
+        if matches!(result, Err(Conflict::TakenBack(_))) {
+            return result.map_err(CommitError::from);
         }
         if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
             progress.written.insert(&write.key, version.to_owned());
@@ -151,7 +153,7 @@ impl HubCommitter {
         // The object is on the hub: wait for its copy, even if it is unknown whether the object may
         // stay.
         progress.done.push(WriteOutcome::There(write, answer));
-        stays.map_err(CommitError::from)
+        result.map_err(CommitError::from)
     }
 
     /// The object that `write` changes: the result of an earlier write of the list, or the copy; null
