@@ -1,9 +1,9 @@
-//! Times of the admission webhooks under load: 200 reviews a second for 20 seconds, over TLS with kept
-//! connections, as a busy kube-apiserver asks. Prints p50 and p99, counted from the instant each review was
-//! due.
+//! Times of the admission webhooks under load: 200 reviews a second for 20 seconds, over TLS with persistent
+//! connections, as from a busy kube-apiserver. Prints p50 and p99, counted from the instant at which each
+//! review was due.
 //!
 //! `cargo run --release -p berth-tests --example admission-load`, on a machine with nothing else to do;
-//! `BERTH_PROGRAM` names a program to measure as it is.
+//! `BERTH_PROGRAM` names an existing program to measure.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,12 +18,12 @@ use tokio::time::MissedTickBehavior;
 const RATE: u32 = 200;
 /// Length of the run.
 const TIME: Duration = Duration::from_secs(20);
-/// Reviews before the clock counts: connections and caches.
+/// Reviews before the measurement, which open connections and fill caches.
 const WARM_UP: u32 = 200;
 /// Bound on p99.
 const WANTED: Duration = Duration::from_millis(20);
 
-/// One review, and whether it is to be allowed.
+/// One review, and whether it has to be allowed.
 struct Asked {
     path: &'static str,
     review: Value,
@@ -38,7 +38,7 @@ async fn main() {
     let mix: &'static [Asked] = Vec::leak(mix());
     let total = WARM_UP + RATE * u32::try_from(TIME.as_secs()).expect("a short run");
     let mut ticks = tokio::time::interval(Duration::from_secs(1) / RATE);
-    // What is late is made up for, so that a slow answer does not lower the load.
+    // Late ticks are made up for, so that a slow answer does not lower the load.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
     let mut running = JoinSet::new();
     for (number, asked) in (0..total).zip(mix.iter().cycle()) {
@@ -67,8 +67,8 @@ async fn main() {
     );
 }
 
-/// Requests of a hub: a Shoot that gets its place, the same judged, a namespace and a binding that are
-/// refused.
+/// Requests of a hub: a Shoot that gets its place, a validation of that Shoot, and a namespace and a
+/// binding that are refused.
 fn mix() -> Vec<Asked> {
     let shoot = json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",

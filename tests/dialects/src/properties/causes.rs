@@ -1,4 +1,4 @@
-//! The funnel and the cause, counted again from what the API shows of every target.
+//! The funnel and the cause, counted again from the API's view of every target.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(crate) fn hold(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     };
     let report = server.snapshot.report(&decision);
     let inventory = server.inventory();
-    // A name of which there is no cluster is no target.
+    // A name without a cluster is no target.
     let targets: Vec<&Candidate> = report
         .candidates
         .iter()
@@ -88,12 +88,12 @@ fn funnel(
     }
 }
 
-/// Everything a cause is about, as the API shows it.
+/// Input of a cause, from the API.
 struct World<'a> {
     inventory: &'a dyn Inventory,
     decision: &'a Decision,
     views: BTreeMap<&'a str, TargetView>,
-    /// The targets to choose from.
+    /// The targets in scope.
     scope: Vec<&'a Candidate>,
 }
 
@@ -172,7 +172,7 @@ impl World<'_> {
         let steps: Vec<(usize, &&Candidate)> = refused.map(|target| (self.steps(target), target)).collect();
         let least = steps.iter().map(|(steps, _)| *steps).min().unwrap_or_default();
         let mut near = steps.iter().filter(|(steps, _)| *steps == least);
-        // Candidates that are as near stand in the order of their names.
+        // Equally near candidates are in the order of their names.
         let Some((_, first)) = near.next() else {
             return Err("nobody is refused".to_owned());
         };

@@ -1,5 +1,5 @@
-//! Property that a plan comes true: the change is planned on a world, and made on the server, whose objects
-//! are stored and decided as in life.
+//! Property of plans: a plan of a change on a world equals the effect of that change on the server, whose
+//! objects are stored and decided as in production.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,10 +14,10 @@ use super::server::Server;
 use super::{Generator, Trial};
 use crate::foreign;
 
-/// Most decisions of one demand before the two are said to differ.
+/// Most decisions of one demand before the plan counts as different.
 const MOST: usize = 8;
 
-/// Every step of the story is planned first, and then made.
+/// Plans every step of the story, and then carries it out.
 pub(crate) fn equal(generator: &dyn Generator, trial: &Trial) -> Result<(), String> {
     if !generator.settles(&trial.case) {
         return Ok(());
@@ -39,7 +39,7 @@ pub(crate) fn equal(generator: &dyn Generator, trial: &Trial) -> Result<(), Stri
     Ok(())
 }
 
-/// Decides every demand until all is at rest.
+/// Decides every demand until nothing changes any more.
 fn settle(server: &mut Server) -> Result<(), String> {
     for _ in 0..MOST {
         let before = server.snapshot.revision;
@@ -88,7 +88,7 @@ fn plan(server: &Server, later: &Later) -> Result<Option<Plan>, String> {
     plan.map(Some).map_err(|fault| fault.to_string())
 }
 
-/// Decides what is due, and what that makes due, one after the other.
+/// Decides the due demands, and the demands that these make due, one after the other.
 fn decide_due(server: &mut Server, due: Consequences) -> Result<(), String> {
     let mut queue: VecDeque<Key> = VecDeque::new();
     let mut times: BTreeMap<Key, usize> = BTreeMap::new();
@@ -152,7 +152,8 @@ fn clusters(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<Key, AmountsByClust
         .collect()
 }
 
-/// Checks that `plan` names every demand whose clusters differ, with those before and after, and no other.
+/// Checks that `plan` names every demand whose clusters differ, with the clusters before and after, and no
+/// other demand.
 fn compare(before: &Server, after: &Server, plan: &Plan) -> Result<(), String> {
     if let Some(demand) = plan.unsettled.first() {
         return Err(format!("the plan leaves {demand} unsettled"));
