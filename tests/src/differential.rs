@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use berth_scheduling::Random;
 use serde_json::Value;
 
-/// Draws what is generated: the same for the same seed.
+/// Source of generated input, which is equal for equal seeds.
 pub struct Draw(Random);
 
 impl Draw {
@@ -15,7 +15,7 @@ impl Draw {
         Self(Random::new(seed.wrapping_add(number.wrapping_mul(0x9E37_79B9))))
     }
 
-    /// One of several.
+    /// A random element.
     pub fn one<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
         of[self.below(of.len())]
     }
@@ -25,7 +25,7 @@ impl Draw {
         usize::try_from(self.0.below(bound as u64)).unwrap_or_default()
     }
 
-    /// Three times of four.
+    /// True in three of four calls.
     pub fn often(&mut self) -> bool {
         self.below(4) > 0
     }

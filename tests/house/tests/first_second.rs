@@ -1,14 +1,14 @@
-//! A run on a machine that lacks a program ends at once, with one sentence that says what to install.
+//! A run on a machine that lacks a program ends at once, with one sentence about the missing program.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use berth_house::{program, root};
 
-/// Set where this test runs itself without anything in PATH.
+/// Variable that is set where this test runs itself with an empty PATH.
 const INNER: &str = "BERTH_HOUSE_INNER";
 
-/// The folder of the shell alone: nothing that tests need is in it.
+/// Runs `tests/needs` with only `folder` in PATH, which has the shell and no program that tests need.
 fn needs(folder: &Path, programs: &[&str]) -> Output {
     let mut needs = Command::new("/bin/sh");
     needs

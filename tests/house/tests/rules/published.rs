@@ -1,5 +1,5 @@
-//! The crates that others take (`publish = true`, those below the placement layer) can be packed: each stands
-//! on published ones alone, says for itself what it is, and reads no file of another package.
+//! The published crates (`publish = true`, those below the placement layer) can be packed: each depends only
+//! on published ones, has its own description, and reads no file of another package.
 
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
@@ -28,7 +28,7 @@ fn a_published_crate_stands_on_published_crates_alone() {
     for package in &published {
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let (ours, other) = (text(package, "name"), text(dependency, "name"));
-            // What only its tests ask for is left out of a package.
+            // A package leaves out the dependencies of its tests.
             if !other.starts_with("berth-") || dependency["kind"] == "dev" {
                 continue;
             }
@@ -73,7 +73,7 @@ fn a_published_crate_says_for_itself_what_it_is() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// The files of `package` as it would be packed.
+/// The files of the packed `package`.
 fn files(package: &str) -> Vec<PathBuf> {
     let output = Command::new(env!("CARGO"))
         .args([
@@ -93,7 +93,7 @@ fn files(package: &str) -> Vec<PathBuf> {
     listed.lines().map(PathBuf::from).collect()
 }
 
-/// The paths that `code` takes in.
+/// The paths that `code` includes.
 fn taken_in(code: &str) -> Vec<&str> {
     ["include_str!(", "include_bytes!(", "#[path = "]
         .into_iter()
@@ -102,7 +102,7 @@ fn taken_in(code: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether `path`, taken in by the file `from`, leaves the folder that `from` is relative to.
+/// Whether `path`, included by the file `from`, leads out of the folder to which `from` is relative.
 fn leaves(from: &Path, path: &str) -> bool {
     let folder = from.parent().unwrap_or(Path::new(""));
     let mut depth = 0;
