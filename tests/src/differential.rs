@@ -30,16 +30,16 @@ impl Draw {
         self.below(4) > 0
     }
 
-    /// Once in `times`.
+    /// True once in `times` calls.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 }
 
-/// The whole number in the environment variable `name`, or `otherwise`.
+/// The integer in the environment variable `name`, or `otherwise`.
 ///
 /// # Panics
-/// When it is something else.
+/// When it is not an integer.
 #[must_use]
 pub fn variable(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| {
@@ -87,8 +87,8 @@ fn shown(value: Option<&Value>) -> String {
     text.chars().take(300).collect()
 }
 
-/// Every member of an object, however deep, as the JSON pointer of the object and the member's name;
-/// `apiVersion` and `kind` are none.
+/// Every member of an object at any depth, as the JSON pointer of the object and the member's name,
+/// without `apiVersion` and `kind`.
 #[must_use]
 pub fn members(value: &Value) -> Vec<(String, String)> {
     let mut into = Vec::new();

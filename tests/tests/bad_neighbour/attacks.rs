@@ -1,5 +1,5 @@
-//! Requests of abusive users, again and again. Each checks that it is refused, or answered, as it should be:
-//! an attack that the server does not understand would prove nothing.
+//! Repeated requests of abusive users. Each checks that it is refused or answered as intended: an attack that
+//! the server does not understand would prove nothing.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Over;
 
-/// Answers by code.
+/// Number of answers by code.
 #[derive(Default)]
 pub(super) struct Told {
     who: &'static str,
@@ -26,7 +26,7 @@ impl Told {
         }
     }
 
-    /// Notes `answer`, which must be one of `expected`, or too much of it at once.
+    /// Counts `answer`, whose code must be one of `expected` or 429.
     pub(super) fn note(&mut self, answer: &Answer, expected: &[u16]) {
         let text = String::from_utf8_lossy(&answer.body[..answer.body.len().min(300)]).into_owned();
         assert!(
@@ -43,7 +43,7 @@ impl Told {
         format!("{}: {:?}", self.who, self.codes)
     }
 
-    /// Shows the answers, where any of the expected ones will do, but something must have been worked on.
+    /// Describes the answers, any of which is right, but at least one request must have been processed.
     pub(super) fn shown_any(&self) -> String {
         let is_answered = self.codes.keys().any(|code| *code != 429);
         assert!(is_answered, "{}: {:?}", self.who, self.codes);
@@ -51,8 +51,8 @@ impl Told {
     }
 }
 
-/// Sends `body`; `None` where the server refuses it before it is all there and the connection ends, as
-/// HTTP/1.1 must.
+/// Sends `body`; `None` where the server refuses it before its end and closes the connection, as
+/// HTTP/1.1 requires.
 async fn attempt(client: &Client, path: &'static str, body: &str) -> Option<Answer> {
     let (client, body) = (client.clone(), body.to_owned());
     let sent = tokio::spawn(async move { send(&client, Method::POST, path, &JSON, body.as_bytes()).await });
@@ -61,7 +61,7 @@ async fn attempt(client: &Client, path: &'static str, body: &str) -> Option<Answ
 
 pub(super) const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
-/// `edit` in a namespace: patches that move and copy long lists, on a ConfigMap, dry.
+/// `edit` in a namespace: dry-run patches of a ConfigMap that move and copy long lists.
 pub(super) async fn patches(client: Client, over: Over) -> String {
     let maps = "/api/v1/namespaces/team-ann/configmaps";
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "target"}});
@@ -86,7 +86,7 @@ pub(super) async fn patches(client: Client, over: Over) -> String {
     told.shown(422)
 }
 
-/// No rights at all but those of everybody: unknown fields, and a body that is all tree.
+/// Only the rights of every user: unknown fields, and a deeply nested body.
 pub(super) async fn unknown_fields(client: Client, over: Over) -> String {
     let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
     let mut review = serde_json::Map::new();
@@ -113,7 +113,7 @@ pub(super) async fn unknown_fields(client: Client, over: Over) -> String {
     told.shown(201)
 }
 
-/// `admin` in a namespace: a Role of a few kilobytes that is millions of rights.
+/// `admin` in a namespace: a Role of a few kilobytes with millions of rights.
 pub(super) async fn roles(client: Client, over: Over) -> String {
     let words = |prefix: &str, count: usize| (0..count).map(|n| format!("{prefix}{n}")).collect::<Vec<_>>();
     let role = json!({

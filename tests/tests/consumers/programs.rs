@@ -1,5 +1,6 @@
-//! The readers' own libraries and controllers on Berth's publications and decisions: `tests/consumers`,
-//! programs in Go. They are built on first use (`make consumers`), so these are ignored elsewhere.
+//! The consumers' own libraries and controllers with Berth's publications and decisions:
+//! `tests/consumers`, programs in Go. They are built on first use (`make consumers`), so these tests
+//! are otherwise ignored.
 
 mod argocd;
 mod kueue;
@@ -45,7 +46,7 @@ fn definitions() -> [PathBuf; 2] {
         .map(|kind| module.join(format!("config/crd/bases/multicluster.x-k8s.io_{kind}.yaml")))
 }
 
-/// The file at `path`, to be run.
+/// Makes the file at `path` executable.
 fn executable(path: PathBuf) -> PathBuf {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
     path
@@ -70,7 +71,7 @@ fn program(world: &World, further: &[&str]) -> Command {
     command
 }
 
-/// A consumer that runs beside, and what it says.
+/// A running consumer, and its output.
 struct Running {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -91,7 +92,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Some end by themselves.
+        // Some programs end by themselves.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -104,7 +105,8 @@ fn patched(world: &World, cluster: &str, further: &[&str], patch: &Value) {
     world.kubectl_args(&arguments).succeeds();
 }
 
-/// The SIG's access library reaches `cluster` by its profile: another server, with a CA of its own.
+/// Checks that the SIG's access library reaches `cluster` by its profile: another server, with its own
+/// CA.
 fn accessed(world: &World, cluster: &str) {
     let there = Server::start();
     let file = kube::config::Kubeconfig::read_from(there.kubeconfig()).unwrap();
@@ -119,7 +121,7 @@ fn accessed(world: &World, cluster: &str) {
         let profile = world.kubectl(&get).json();
         profile["status"]["accessProviders"].is_array().then_some(())
     });
-    // Whoever reads profiles brings credentials: here a plugin that knows the cluster's admin.
+    // Readers of profiles have their own credentials, here a plugin for the cluster's admin.
     let kubectl = ["config", "view", "--raw", "--minify", "-o"];
     let admin = |field: &str| {
         let path = format!("jsonpath={{.users[0].user.{field}}}");
@@ -157,13 +159,13 @@ fn clusters(said: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// An informer over a decision's slices never misses a cluster that stays decided, while another leaves.
-/// Gives that one.
+/// Checks that an informer of a decision's slices always has a cluster that stays decided, while another
+/// leaves. Returns the other cluster.
 fn followed(world: &World) -> String {
     let mut following = Running::start(program(world, &["-name", KEY, "follow"]));
     let mut before = clusters(&following.next());
     while before.is_empty() {
-        // It may be looked at before it is decided.
+        // The first slices may be older than the decision.
         before = clusters(&following.next());
     }
     let left = before.first().expect("something is decided").clone();
@@ -180,7 +182,7 @@ fn followed(world: &World) -> String {
     }
 }
 
-/// A fleet controller engages `cluster` while it is healthy, and disengages it when it is not.
+/// Checks that a fleet controller engages `cluster` while it is healthy, and disengages it otherwise.
 fn engaged(world: &World, cluster: &str) {
     let key = format!("argocd/{cluster}.ocm");
     let mut fleet = Running::start(program(world, &["engage"]));
@@ -211,7 +213,7 @@ fn engaged(world: &World, cluster: &str) {
     assert_eq!(health("True"), json!({"engaged": key}));
 }
 
-/// Output of a program: a line of JSON for each thing.
+/// Output of a program, with a JSON value on each line.
 fn printed(output: &Output) -> Vec<Value> {
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines()
@@ -219,8 +221,8 @@ fn printed(output: &Output) -> Vec<Value> {
         .collect()
 }
 
-/// Argo CD's clusterDecisionResource finds the clusters of a Decision in the namespace it stands in, and an
-/// error where there is none: nothing is removed for that.
+/// Checks that Argo CD's clusterDecisionResource finds the clusters of a Decision in its namespace, and
+/// returns an error without one, on which Argo CD does not remove applications.
 fn generated(world: &World) {
     let run = |name: &str| {
         let mut command = Command::new(go::build("consumers", ".", "consumers"));
@@ -245,7 +247,7 @@ fn generated(world: &World) {
     assert!(!none.status.success(), "{none:?}");
 }
 
-/// A consumer that puts a finalizer on the profile of `cluster` is waited for when the cluster goes.
+/// Checks that the deletion of the profile of a deleted `cluster` waits for a consumer's finalizer.
 fn held(world: &World, cluster: &str) {
     let profile = format!("{cluster}.ocm");
     let mut holder = Running::start(program(world, &["-name", profile.as_str(), "hold"]));

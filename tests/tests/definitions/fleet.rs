@@ -1,4 +1,4 @@
-//! KubeFleet. The module is of early 2025: what KubeFleet added since is meant.
+//! KubeFleet. The module is of early 2025: KubeFleet's later additions are intended differences.
 
 use crate::{Definition, Meant, compare};
 
@@ -15,9 +15,9 @@ const DEFINITIONS: &[Definition] = &[
     of("config/crd/bases/placement.kubernetes-fleet.io_clusterresourcebindings.yaml"),
 ];
 
-/// Why something is known here and not there.
+/// Reason why Berth has what upstream does not have.
 const SINCE: &str = "newer than the module's release";
-/// Why short names differ.
+/// Reason why short names differ.
 const RENAMED: &str = "renamed since the module's release, when the names were needed for namespaced kinds";
 
 const MEANT: &[Meant] = &[

@@ -1,4 +1,4 @@
-//! Gardener, whose API server has no definitions: the schemas that it publishes are compared.
+//! Gardener, whose API server has no definitions: its published schemas are compared.
 
 use std::process::Command;
 
@@ -8,20 +8,20 @@ use crate::{Meant, compare, judge, kinds};
 
 const VERSION: &str = "v1beta1";
 
-/// Why a spec must be there.
+/// Reason why a spec is required.
 const SPEC: &str = "Gardener's validation refuses an object without a spec, for want of what is in it";
-/// Why fields may be missing that Gardener demands.
+/// Reason why fields that Gardener requires may be missing.
 const UNREAD: &str =
     "no scheduler reads it: manifests from other releases, and those of the proposal, are taken";
-/// Why a kind may be missing.
+/// Reason why a kind may be missing.
 const DEFAULTED: &str = "Gardener fills it in before it looks";
-/// Why only some words are taken.
+/// Reason why only some values are allowed.
 const WORDS: &str = "Gardener's validation refuses other words";
-/// Why a field is demanded by a rule, not by the schema.
+/// Reason why a field is required by a rule, not by the schema.
 const RULES: &str = "the kind's own rule tells it, with the field's path";
-/// Why statuses may be incomplete.
+/// Reason why statuses may be incomplete.
 const STATUS: &str = "a status is written by others, and is taken as it is";
-/// Why a quantity may be a number.
+/// Reason why a quantity may be a number.
 const QUANTITY: &str =
     "a quantity, which is read from a number as well; the published schema says string of every quantity";
 
@@ -188,7 +188,7 @@ const MEANT: &[Meant] = &[
 #[ignore = "builds Gardener's schemas in Go: make e2e"]
 fn the_kinds_of_gardener_are_as_lax_and_as_strict_as_its_api_server() {
     let program = berth_tests::go::build("peers/gardener", "./openapi", "openapi");
-    // The other groups' kinds are kept as they come, and no API server's schema of them is in the program.
+    // The other groups' kinds are stored unchanged, and the program has no schemas of them.
     let mut kinds = kinds("gardener");
     kinds.retain(|kind| kind.info().group == "core.gardener.cloud");
     let names = kinds.iter().map(|kind| kind.info().kind);

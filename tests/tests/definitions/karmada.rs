@@ -1,4 +1,5 @@
-//! Karmada. Its Cluster has no definition: Karmada's own API server serves it, and publishes what it takes as OpenAPI.
+//! Karmada. Its Cluster has no definition: Karmada's own API server serves it, and publishes its schema as
+//! OpenAPI.
 
 use std::fs;
 
@@ -25,9 +26,9 @@ const DEFINITIONS: &[Definition] = &[
     of("charts/karmada/_crds/bases/apps/apps.karmada.io_workloadrebalancers.yaml"),
 ];
 
-/// Why groups are counted in 64 bits.
+/// Reason why the number of groups has 64 bits.
 const INT: &str = "an int of Go, which is as wide; the definition says no format of it";
-/// Why components may name a namespace.
+/// Reason why components may name a namespace.
 const COMPONENTS: &str = "one form for what a replica and what a component asks for";
 
 const MEANT: &[Meant] = &[
@@ -69,7 +70,7 @@ const MEANT: &[Meant] = &[
     },
 ];
 
-/// Why an old version is not served.
+/// Reason why an old version is not served.
 const OLD: &str = "deprecated since v1.0, with another form; every object is stored as v1alpha2";
 
 #[test]
@@ -78,17 +79,17 @@ fn the_kinds_of_karmada_are_as_lax_and_as_strict_as_its_definitions() {
     compare("karmada", DEFINITIONS, MEANT);
 }
 
-/// The file of everything that Karmada's API servers publish.
+/// The file of all schemas that Karmada's API servers publish.
 const PUBLISHED: &str = "api/openapi-spec/swagger.json";
-/// Cluster in it.
+/// The name of Cluster in this file.
 const CLUSTER: &str = "com.github.karmada-io.karmada.pkg.apis.cluster.v1alpha1.Cluster";
 
-/// Why a quantity may be a number.
+/// Reason why a quantity may be a number.
 const QUANTITY: &str =
     "a quantity, which is read from a number as well; the published schema says string of every quantity";
-/// Why numbers are counted in 64 bits.
+/// Reason why numbers have 64 bits.
 const WIDE: &str = "an int of Go, which is 64 bits wide, and published as one of 32";
-/// Why conditions are looked at more closely.
+/// Reason why conditions are validated more strictly.
 const CONDITION: &str = "as Kubernetes defines conditions, which the published schema leaves out";
 
 const CLUSTER_MEANT: &[Meant] = &[
@@ -133,7 +134,7 @@ fn clusters_are_as_lax_and_as_strict_as_karmada_publishes_them() {
     judge(lines, CLUSTER_MEANT);
 }
 
-/// `schema` with what it refers to in `definitions` in place.
+/// `schema` with its references to `definitions` resolved.
 fn inlined(definitions: &Value, schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => {
@@ -142,7 +143,7 @@ fn inlined(definitions: &Value, schema: &Value) -> Value {
                 assert!(definitions[name].is_object(), "{name} is not published");
                 return inlined(definitions, &definitions[name]);
             }
-            // Of every field that is no pointer the zero of Go is published as its default.
+            // Go's zero value is published as the default of every field that is not a pointer.
             let inner = fields.iter().filter(|(name, _)| *name != "default");
             let inner = inner.map(|(name, inner)| (name.clone(), inlined(definitions, inner)));
             Value::Object(inner.collect())

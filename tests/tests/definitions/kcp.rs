@@ -1,5 +1,5 @@
-//! kcp, by the one release of 2022 whose module can be had: it has Locations, and WorkloadClusters under
-//! their later name.
+//! kcp, in the only available module, a release of 2022: it has Locations, and WorkloadClusters with their
+//! later name.
 
 use crate::{Definition, Meant, compare};
 
@@ -10,14 +10,14 @@ const DEFINITIONS: &[Definition] = &[
     Definition::of(KCP, "config/crds/workload.kcp.dev_synctargets.yaml").served_as("WorkloadCluster"),
 ];
 
-/// Why a spec must be there.
+/// Reason why a spec is required.
 const SPEC: &str = "what is in it is demanded there as well";
-/// Why Berth takes more.
+/// Reason why Berth accepts more.
 const LAX: &str = "labels for people to choose by, which nothing is decided by";
-/// Why names differ.
+/// Reason why names differ.
 const RENAMED: &str =
     "the proposal's names: kcp renamed WorkloadClusters to SyncTargets, and their group, before this release";
-/// Why nulls are taken.
+/// Reason why nulls are accepted.
 const NULLS: &str = "Go's types wrote nulls for times that are not set";
 
 const MEANT: &[Meant] = &[

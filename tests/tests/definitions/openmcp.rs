@@ -15,11 +15,11 @@ const DEFINITIONS: &[Definition] = &[
     of("crds/manifests/clusters.openmcp.cloud_accessrequests.yaml"),
 ];
 
-/// Why a spec must be there.
+/// Reason why a spec is required.
 const SPEC: &str = "what is in it is demanded there as well";
-/// Why a rule is not in the schema.
+/// Reason why a rule is not in the schema.
 const RULE: &str = "the kind's own rule in Berth, with the same words and the field";
-/// Why conditions may be of another form.
+/// Reason why conditions may have another form.
 const CONDITIONS: &str =
     "a status is written by others, and is taken as it is; Berth writes what the definition takes";
 

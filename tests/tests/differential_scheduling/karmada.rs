@@ -1,4 +1,4 @@
-//! Karmada: the algorithm of its scheduler over an index of clusters, group after group.
+//! Karmada: the algorithm of its scheduler with an index of clusters, group by group.
 
 mod generate;
 mod known_differences;
@@ -11,7 +11,7 @@ use crate::world::World;
 
 const CLUSTERS: &str = "cluster.karmada.io/v1alpha1";
 const BINDINGS: &str = "work.karmada.io/v1alpha2";
-/// Field of the status that names the group of clusters that took all.
+/// Field of the status with the name of the group of clusters that received all replicas.
 const OBSERVED: &str = "schedulerObservingAffinityName";
 
 pub(crate) static KARMADA: System = System {
@@ -28,7 +28,8 @@ pub(crate) static KARMADA: System = System {
     planted: PLANTED,
 };
 
-/// Whether every binding has a placement, which its webhooks let pass as far as a decision can tell.
+/// Whether every binding has a placement that satisfies those rules of the webhooks that affect
+/// decisions.
 fn fits(world: &World) -> bool {
     let mut bindings = world
         .objects
@@ -58,7 +59,7 @@ fn told(decided: &Decided<'_>) -> Value {
         .and_then(|condition| condition["reason"].as_str())
         .filter(|reason| *reason != "Success");
     let targets = after["spec"]["clusters"].as_array();
-    // What is not decided stays listed.
+    // Undecided clusters stay listed.
     let listed = targets.filter(|_| problem.is_none()).into_iter().flatten();
     let mut picked: Vec<String> = listed
         .map(|target| {
@@ -80,7 +81,7 @@ fn told(decided: &Decided<'_>) -> Value {
     let mut told = json!({"picked": picked, "refused": refused});
     match problem {
         Some(problem) => told["problem"] = problem.into(),
-        // Of groups that all fail none is observed.
+        // When all groups fail, none is observed.
         None => told["written"] = json!({"group": after["status"][OBSERVED].as_str().unwrap_or_default()}),
     }
     told

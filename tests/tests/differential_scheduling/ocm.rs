@@ -1,4 +1,4 @@
-//! Open Cluster Management: its placement controller over fake listers.
+//! Open Cluster Management: its placement controller with fake listers.
 
 mod expressions;
 mod generate;
@@ -25,7 +25,7 @@ pub(crate) static OCM: System = System {
     planted: PLANTED,
 };
 
-/// The original's controller chooses the clusters that are offered to the filters, in one step.
+/// The original's controller selects the candidates of the filters in one step.
 fn told(decided: &Decided<'_>) -> Value {
     let outcome = decided.decision.outcome.as_str();
     let problem = match outcome {
@@ -56,7 +56,7 @@ fn told(decided: &Decided<'_>) -> Value {
     told
 }
 
-/// The status and the PlacementDecisions, as they are then.
+/// The status and the PlacementDecisions after the decision.
 fn written(decided: &Decided<'_>) -> Value {
     let after = decided.after();
     let demand = &decided.decision.demand;
@@ -89,7 +89,7 @@ fn written(decided: &Decided<'_>) -> Value {
     })
 }
 
-/// The placement's spec, where `object` is one.
+/// The spec, if `object` is a placement.
 fn spec(object: &mut Value) -> Option<&mut Value> {
     (object["kind"] == "Placement").then(|| &mut object["spec"])
 }

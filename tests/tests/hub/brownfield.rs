@@ -1,7 +1,7 @@
-//! Hubs that live: other schedulers run there, as real processes under their own rights, people change
-//! things, and Berth looks, observes, decides and goes away again. The audit log of a real kube-apiserver is
-//! the witness. These tests build and run a kube-apiserver, Open Cluster Management's placement controller
-//! and Gardener's API server and scheduler, so they are `make e2e`, and ignored elsewhere.
+//! Active hubs: other schedulers run there, as real processes with their own rights, users change objects,
+//! and Berth reads, observes, decides and is uninstalled again. The audit log of a real kube-apiserver proves
+//! each step. These tests build and run a kube-apiserver, Open Cluster Management's placement controller and
+//! Gardener's API server and scheduler, so they are part of `make e2e`, and otherwise ignored.
 
 mod dump;
 mod fleet;
@@ -19,7 +19,7 @@ use berth_tests::hub::Hub;
 use berth_tests::hub::installation::Installation;
 use serde_json::json;
 
-/// Runs `berth` with these words as the user of a kubeconfig.
+/// Runs `berth` with these arguments as the user of a kubeconfig.
 fn berth(kubeconfig: &Path, words: &str) -> Output {
     Command::new(berth_tests::berth())
         .args(words.split(' '))
@@ -40,7 +40,7 @@ fn for_ocm() -> Installation {
     Installation::new(&["--source=ocm=hub"])
 }
 
-/// Stores the mode of a system.
+/// Sets the mode of a system.
 fn set_mode(hub: &Hub, system: &str, mode: &str) {
     let configuration = json!({
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
@@ -51,7 +51,7 @@ fn set_mode(hub: &Hub, system: &str, mode: &str) {
         .succeeds();
 }
 
-/// Waits until `berth check` finds nothing wrong. No Pod runs here, so that the Deployment is said to be
+/// Waits until `berth check` succeeds. Pods do not run here, so the test sets the Deployment's status to
 /// ready.
 fn healthy(hub: &Hub) {
     hub.kubectl_args(&[
@@ -79,7 +79,7 @@ fn healthy(hub: &Hub) {
     panic!("berth check finds something wrong:\n{last}");
 }
 
-/// Requires that Berth would decide every request as it is decided.
+/// Requires that Berth's decision of every request equals the existing one.
 fn agrees(hub: &Hub) {
     let compare = berth(
         &hub.admin(),
@@ -88,7 +88,7 @@ fn agrees(hub: &Hub) {
     assert!(compare.status.success(), "{}", told(&compare));
 }
 
-/// Waits until the observing Berth says of every request, and of as many as are there, that it agrees.
+/// Waits until the observing Berth reports agreement for every existing request.
 fn says_that_it_agrees(hub: &Hub) {
     let requests = hub.versions(berth_tests::ocm::PLACEMENTS).len();
     let told = || {
@@ -100,7 +100,7 @@ fn says_that_it_agrees(hub: &Hub) {
     berth_tests::until("every decision to agree", told, |count| *count == requests);
 }
 
-/// Waits until a namespace is gone.
+/// Waits until a namespace is deleted.
 fn gone(hub: &Hub, namespace: &str) {
     eventually("the namespace to be gone", || {
         let output = hub.kubectl(&format!("get namespace {namespace}")).run();

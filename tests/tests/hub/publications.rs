@@ -1,6 +1,6 @@
-//! Publications on a real hub: Berth writes into the CustomResourceDefinitions that are there, upstream's
-//! own, and leaves alone what is not its own. These tests build and run a kube-apiserver, so they are `make
-//! e2e`, and ignored elsewhere.
+//! Publications on a real hub: Berth writes objects of upstream's own CustomResourceDefinitions, and does not
+//! change others' objects. These tests build and run a kube-apiserver, so they are part of `make e2e`, and
+//! otherwise ignored.
 
 #[cfg(debug_assertions)]
 mod crashes;
@@ -38,7 +38,7 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("the path is text")
 }
 
-/// A hub with OCM's example fleet, one placed Placement, and Berth; nothing is published yet.
+/// Starts a hub with OCM's example fleet, one placed Placement, and Berth, without a Publication.
 fn placed() -> (Hub, Berth) {
     let hub = Hub::start();
     berth::apply_definitions(&hub);

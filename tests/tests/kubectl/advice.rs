@@ -1,5 +1,5 @@
-//! Advice through `kubectl`: what is told is so, is done by the line that is told, and shows nobody what they
-//! may not read (docs/reference.md, "Advice").
+//! Advice through `kubectl`: it is true, its command applies it, and it contains no data that the user may
+//! not read (docs/reference.md, "Advice").
 
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +26,7 @@ fn about<'a>(advice: &'a Value, cluster: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{cluster}: {advice:#}"))
 }
 
-/// Runs a line of a shell as the person of `kubeconfig`.
+/// Runs a shell command as the user of `kubeconfig`.
 fn shell(line: &str, kubeconfig: &Path) -> String {
     let output = Command::new("sh")
         .args(["-c", line])
@@ -70,7 +70,7 @@ fn the_lines_that_are_told_make_the_target_fit() {
         .iter()
         .find(|candidate| candidate["clusterName"] == "aws-guarded");
     assert_eq!(guarded.unwrap()["feasible"], true, "{report:#}");
-    // A feasible one that others outrank is had by its name.
+    // A feasible cluster with a lower rank is selected by its name.
     let one = raw(
         &server,
         &admin,
@@ -163,7 +163,7 @@ fn advice_is_a_right_of_its_own_and_hides_what_its_reader_may_not_get() {
         }
     }
     assert_eq!(sets[0]["patches"][0]["patch"][0], "/spec/tolerations");
-    // Who may change the Shoot is shown that way first, and not the Seed's.
+    // For a user with the right to change the Shoot, that edit is first, and the Seed's is missing.
     server
         .kubectl("-n garden-dev create rolebinding eve-edits --clusterrole=edit --user=eve")
         .succeeds();

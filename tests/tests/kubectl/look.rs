@@ -1,6 +1,5 @@
-//! Looking without Berth's server: what is read of a hub is decided here as a server decides
-//! (docs/try-on-your-hub.md). The standalone server stands for the hub: it serves the same objects, and its
-//! own answers are there to compare with.
+//! Reads of a hub without Berth's server: the client decides as a server does (docs/try-on-your-hub.md). The
+//! standalone server replaces the hub: it serves the same objects, and its own answers are the reference.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -11,7 +10,7 @@ use berth_tests::systems::SYSTEMS;
 use berth_tests::{Server, eventually};
 use serde_json::Value;
 
-/// Everything was created a moment ago.
+/// All objects are new.
 const NO_GRACE: &str = "--agreement-grace-period=0s";
 
 fn berth(kubeconfig: &Path, arguments: &[&str]) -> Output {
@@ -63,7 +62,7 @@ fn six_systems() -> Server {
 #[test]
 fn what_is_read_of_a_hub_is_answered_as_its_server_answers() {
     let server = six_systems();
-    // A hub that is looked at is one of today's; what a server stores itself goes by what it says of itself.
+    // A hub's objects follow the current rules; a server's own objects follow its configuration.
     for system in ["gardener", "openmcp"] {
         let patch = [
             "patch",
@@ -114,7 +113,7 @@ fn what_is_read_of_a_hub_is_answered_as_its_server_answers() {
             text(&asked.stderr)
         );
     }
-    // A question about one system reads that alone.
+    // A question about one system reads only this system.
     let one = berth(
         &kubeconfig,
         &["why", "shoot/web", "-n", "garden-dev", "--from=hub"],
@@ -161,7 +160,7 @@ fn who_may_only_list_is_answered_and_told_what_could_not_be_read() {
         .succeeds();
     let output = berth(&ann, &question);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    // But for what is said of the scores, which is of those that could be read.
+    // Except for the warnings about scores, which are only of readable objects.
     let without_warnings = |answer: &str| {
         let lines = answer.lines().filter(|line| !line.contains("Warning:"));
         lines.map(str::to_owned).collect::<Vec<_>>()
@@ -177,7 +176,7 @@ fn who_may_only_list_is_answered_and_told_what_could_not_be_read() {
             && told.contains("; without them prioritizers of add-ons score nothing"),
         "{told}"
     );
-    // Without the clusters the answer is another, and that is said.
+    // Without the clusters, the answer differs, and reports that.
     server.kubectl("delete clusterrolebinding look").succeeds();
     server
         .kubectl("create role look -n story-1 --verb=list --resource=placements.cluster.open-cluster-management.io")
@@ -210,7 +209,7 @@ fn a_comparison_counts_what_is_placed_as_it_would_be_and_names_the_rest() {
     let web = fits("web.gardener");
     assert_eq!(web["verdict"], "Fits", "it is not bound: {web:#}");
     assert_eq!(web["gains"][0]["clusterName"], "aws-eu2", "{web:#}");
-    // What is bound as the server decides is the same.
+    // Bindings as the server decides are in agreement.
     let binding = r#"{"apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Binding", "metadata": {"name": "web.gardener", "namespace": "garden-dev"}}"#;
     server
         .kubectl("create --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/web.gardener/binding -f -")
@@ -305,7 +304,7 @@ fn a_console_of_a_hub_shows_what_changes_there() {
     });
     server.kubectl("delete placement later -n story-1").succeeds();
     eventually("it to be gone", || (!is_there("later.ocm")).then_some(()));
-    // On a hub without Berth another scheduler decides.
+    // On a hub without Berth, another scheduler decides.
     let asked = console.get("namespaces/story-1/decisions/placement.ocm");
     let conditions = asked["status"]["conditions"].as_array().unwrap();
     assert!(

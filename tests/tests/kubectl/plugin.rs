@@ -1,4 +1,4 @@
-//! `kubectl berth`: the plugin as kubectl finds and runs it, against a standalone server (docs/terminal.md).
+//! `kubectl berth`: the plugin as kubectl finds and runs it, with a standalone server (docs/terminal.md).
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -232,7 +232,7 @@ fn what_is_not_there_or_not_allowed_is_said() {
         ),
         "{refused}"
     );
-    // The command that is told gives the right.
+    // The recommended command grants the right.
     let binding =
         "create rolebinding berth:explainer-ann -n garden-dev --clusterrole=berth:explainer --user='ann'";
     assert!(refused.contains(&format!("kubectl {binding}")), "{refused}");
@@ -388,7 +388,7 @@ fn simulate_and_the_console_are_there_too() {
     );
 }
 
-/// The completion scripts of kubectl run `kubectl __complete`, and that runs ours.
+/// The completion scripts of kubectl run `kubectl __complete`, which runs the plugin's completion.
 #[test]
 fn kubectl_completes_commands_flags_and_what_the_server_has() {
     let plugin = Plugin::start();

@@ -1,5 +1,4 @@
-//! ResourceQuota on a standalone server: no over-run however many create at once, and numbers that are right
-//! after a crash.
+//! ResourceQuota on a standalone server: no excess with parallel creates, and correct numbers after a crash.
 
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ fn shoot(name: &str) -> Value {
     })
 }
 
-/// Waits until the quota says that `used` Shoots are there.
+/// Waits until the quota has `used` Shoots.
 fn says(server: &Server, used: &str) {
     eventually(&format!("{used} used"), || {
         let quota = server.kubectl("get resourcequota shoots -o json").json();
@@ -72,7 +71,7 @@ async fn of_64_creates_at_once_as_many_are_stored_as_the_quota_has_room_for_and_
     );
     says(&server, "10");
     let first = stored["items"][0]["metadata"]["name"].as_str().unwrap();
-    // Whatever finalizers hold it count, too: it is there until it is gone.
+    // An object with finalizers counts until it is deleted.
     server
         .kubectl(&format!("delete shoot {first} --wait=true"))
         .succeeds();

@@ -1,5 +1,5 @@
-//! The history of decisions (docs/reference.md, "History"): what is recorded of binding, draining, binding
-//! again and deleting, who sees it, how long it stays, and that a restart keeps it.
+//! The history of decisions (docs/reference.md, "History"): records of bindings, drains and deletions, the
+//! right to read them, their retention, and their durability across restarts.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn example(path: &str) -> PathBuf {
         .join(path)
 }
 
-/// Two ready clusters in one set, bound to the namespace `team`.
+/// Creates two ready clusters in one set, which is bound to the namespace `team`.
 fn fleet(server: &Server) {
     let cluster = |name: &str| {
         format!(
@@ -70,7 +70,7 @@ fn records(server: &Server, decision: &str) -> Vec<Value> {
     }
 }
 
-/// The records of `decision` once there are `count`.
+/// Waits until there are `count` records of `decision`, and returns them.
 fn recorded(server: &Server, decision: &str, count: usize) -> Vec<Value> {
     let ask = || records(server, decision);
     until(&format!("{count} records of {decision}"), ask, |records| {
@@ -315,7 +315,7 @@ fn a_restart_keeps_history_and_adds_nothing_to_it() {
     server.crash();
     server.restart();
     assert_eq!(records(&server, "p.ocm"), before);
-    // What comes next goes on from there.
+    // The next records continue from there.
     taint(&server, "one", &json!([]));
     taint(&server, "two", &json!([{"key": "drain", "effect": "NoSelect"}]));
     let after = recorded(&server, "p.ocm", 3);
@@ -357,7 +357,7 @@ fn history_is_bounded_and_in_memory_it_says_so() {
         timeline.contains("in memory: it begins when the server was started"),
         "{timeline}"
     );
-    // Its namespace takes it along.
+    // The deletion of its namespace deletes it.
     server.kubectl("delete namespace team").succeeds();
     eventually("the records to go", || {
         records(&server, "p.ocm").is_empty().then_some(())

@@ -1,5 +1,5 @@
-//! kcp's syncing from end to end: a hub, workload clusters (each a `berth serve` of its own), and `berth
-//! syncer` between them.
+//! kcp's syncing from end to end: a hub, workload clusters (each another `berth serve`), and `berth syncer`
+//! between them.
 
 mod again;
 mod crashes;

@@ -1,4 +1,4 @@
-//! Meant differences from KubeFleet's scheduler: docs/systems/fleet.md, "Differences from upstream".
+//! Known differences from KubeFleet's scheduler: docs/systems/fleet.md, "Differences from upstream".
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ pub(super) const MEANT: &[Meant] = &[
                 .and_then(|verdict| verdict.remove("patient"));
             let policy = &case.object("ClusterResourcePlacement")["spec"]["policy"];
             if let (Some(patient), Some(_)) = (patient, policy["topologySpreadConstraints"].as_array()) {
-                // It picks as we do when it lets go at the end what it lets go.
+                // The original picks the same clusters as Berth if it removes bindings at the end.
                 if *theirs != *ours {
                     *theirs = patient;
                 }
@@ -48,7 +48,8 @@ pub(super) const MEANT: &[Meant] = &[
     },
 ];
 
-/// The listed clusters with a live binding by an older policy that we keep and the original does not.
+/// The listed clusters with an active binding by an older policy, which Berth keeps and the original
+/// does not.
 fn kept(case: &Case<'_>, theirs: &Value, ours: &Value) -> Vec<String> {
     let policy = &case.object("ClusterResourcePlacement")["spec"]["policy"];
     let listed = policy["clusterNames"].as_array().into_iter().flatten();
@@ -61,7 +62,7 @@ fn kept(case: &Case<'_>, theirs: &Value, ours: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A verdict without what it says of a cluster, nor whether all that were listed are there.
+/// A verdict without its part about a cluster, and without whether all listed clusters exist.
 fn without(verdict: &Value, cluster: &str) -> Value {
     let mut verdict = verdict.clone();
     let about = |one: &Value| {

@@ -1,4 +1,4 @@
-//! Meant differences from Gardener's schedulers: docs/systems/gardener.md, "Differences from upstream".
+//! Known differences from Gardener's schedulers: docs/systems/gardener.md, "Differences from upstream".
 
 use crate::known_differences::Meant;
 

@@ -1,4 +1,4 @@
-//! Meant differences from Karmada's scheduler: docs/systems/karmada.md, "Differences from upstream".
+//! Known differences from Karmada's scheduler: docs/systems/karmada.md, "Differences from upstream".
 
 use crate::known_differences::Meant;
 

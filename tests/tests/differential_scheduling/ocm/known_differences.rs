@@ -1,4 +1,4 @@
-//! Meant differences from OCM's controller: docs/systems/ocm.md, "Differences from upstream".
+//! Known differences from OCM's controller: docs/systems/ocm.md, "Differences from upstream".
 
 use serde_json::{Value, json};
 
@@ -71,12 +71,12 @@ fn malformed(case: &Case<'_>) -> bool {
     })
 }
 
-/// Whether each cluster is refused before anybody looks at taints.
+/// Whether each cluster is refused before the filter of taints.
 fn nothing_passes(theirs: &Value) -> bool {
     theirs["picked"] == json!([]) && theirs["totals"].is_null()
 }
 
-/// Leaves out what `filter` says of clusters that are no candidates.
+/// Removes the verdicts of `filter` about clusters that are not candidates.
 fn without(refused: &mut Value, filter: &str) {
     let all = refused
         .as_object_mut()

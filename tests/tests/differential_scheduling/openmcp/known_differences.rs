@@ -1,4 +1,4 @@
-//! Meant differences from openMCP's scheduler: docs/systems/openmcp.md, "Differences from upstream".
+//! Known differences from openMCP's scheduler: docs/systems/openmcp.md, "Differences from upstream".
 
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ pub(super) const MEANT: &[Meant] = &[
     },
 ];
 
-/// The Clusters that carry the finalizer of the request.
+/// The Clusters with the finalizer of the request.
 fn carrying(case: &Case<'_>) -> Vec<String> {
     let uid = &case.object("ClusterRequest")["metadata"]["uid"];
     let finalizer = format!("{REQUEST_OF}{}", uid.as_str().unwrap_or_default());

@@ -1,12 +1,12 @@
-//! Meant differences of Berth's words from kube-apiserver's.
+//! Known differences of Berth's messages from kube-apiserver's.
 
-/// A difference that is meant: the case, and why.
+/// A known difference: the case, and the reason.
 pub(crate) struct Meant {
     pub(crate) case: &'static str,
     pub(crate) why: &'static str,
 }
 
-/// All of them.
+/// All known differences.
 pub(crate) const MEANT: &[Meant] = &[
     Meant {
         case: "dear",
@@ -26,7 +26,7 @@ pub(crate) const MEANT: &[Meant] = &[
     },
 ];
 
-/// Why the answers to a case may differ.
+/// The reason why the answers to a case may differ.
 pub(crate) fn why(case: &str) -> Option<&'static str> {
     MEANT
         .iter()

@@ -1,4 +1,4 @@
-//! Rights of users through the aggregator: the hub says, by its RBAC, about its users.
+//! Rights of users through the aggregator, which the hub's RBAC decides.
 
 use berth_apimachinery::Clock as _;
 use berth_apiserver::SystemClock;
@@ -144,7 +144,7 @@ async fn a_token_shown_to_berth_itself_is_asked_about_once() {
 async fn berth_asks_for_itself_and_remembers_a_refusal() {
     let shared = tokio::task::spawn_blocking(Berth::shared).await;
     let (hub, berth) = shared.expect("it starts");
-    // kube-apiserver would refuse first; its front proxy is never taken to have done so.
+    // kube-apiserver would refuse first; Berth does not rely on its front proxy for that.
     let proxy = hub
         .front_proxy_ca()
         .issue_client(FRONT_PROXY, &[], SystemClock.now());

@@ -1,19 +1,18 @@
-//! The differences that are meant. Each says why; what it takes away from a comparison is as little as can
-//! be.
+//! The known differences. Each has a reason, and removes as little as possible from a comparison.
 
 use http::Method;
 use serde_json::{Value, json};
 
 use crate::differential::request::Request;
 
-/// A difference that is meant.
+/// A known difference.
 pub(crate) struct Meant {
     pub(crate) why: &'static str,
-    /// Takes it away from both answers, where it is there; what differs after that is not meant.
+    /// Removes the difference, if it exists, from both answers; the remaining differences are unknown.
     settle: fn(&Request, &mut Value, &mut Value),
 }
 
-/// Takes what is meant away from both, and says which ones were there.
+/// Removes the known differences from both answers, and returns the reasons of those that existed.
 pub(crate) fn settle(request: &Request, reference: &mut Value, other: &mut Value) -> Vec<&'static str> {
     let mut found = Vec::new();
     for meant in MEANT {
@@ -29,7 +28,7 @@ pub(crate) fn settle(request: &Request, reference: &mut Value, other: &mut Value
     found
 }
 
-/// Reason for a difference in words that changes the stored object.
+/// Reason of a known difference that changes the stored object.
 pub(crate) const KEPT: &str =
     "unknown fields are kept, not pruned, so that what newer releases write survives";
 
@@ -81,7 +80,7 @@ const MEANT: &[Meant] = &[
     Meant {
         why: KEPT,
         settle: |_, reference, other| {
-            // The field of a change counts, too.
+            // The field of a change counts as well.
             if has(other, "nope") && !has(reference, "nope") {
                 each(other, &mut |map| drop(map.remove("nope")));
                 for side in [reference, other] {
@@ -166,7 +165,7 @@ const MEANT: &[Meant] = &[
             let rule = |path: &str, cause: &str| {
                 request.path.contains(path) && other["body"][0]["causes"] == json!([cause])
             };
-            // The time of a new taint is the server's: one that was sent is another value.
+            // The time of a new taint is the server's, so a sent time is another value.
             let timed = rule("/managedclusters", "FieldManagerConflict .spec.taints")
                 && request.body.contains("timeAdded");
             let refused = timed
@@ -192,7 +191,7 @@ const MEANT: &[Meant] = &[
                     .for_each(|causes| causes.retain(|cause| *cause != own));
             }
             if request.path.contains("/managedclusters") {
-                // As OCM's own webhook has it.
+                // As OCM's own webhook does.
                 for side in [&mut *reference, &mut *other] {
                     each(side, &mut |map| drop(map.remove("timeAdded")));
                 }
@@ -232,7 +231,7 @@ const MEANT: &[Meant] = &[
     Meant {
         why: "a list is no text in base64; kube-apiserver reads a list of numbers as bytes",
         settle: |request, reference, other| {
-            // Taken, or compared with what is there.
+            // Accepted, or compared with the existing value.
             let taken = reference["code"]
                 .as_u64()
                 .is_some_and(|code| code < 300 || code == 409);
@@ -311,7 +310,7 @@ const MEANT: &[Meant] = &[
     },
 ];
 
-/// Whether a body does not say of which kind it is.
+/// Whether a body has no kind.
 fn untyped(body: &str) -> bool {
     serde_json::from_str::<Value>(body).is_ok_and(|body| {
         let missing = |key: &str| body[key].as_str().is_none_or(str::is_empty);
@@ -345,7 +344,7 @@ fn each(answer: &mut Value, visit: &mut dyn FnMut(&mut serde_json::Map<String, V
     walk(&mut answer["body"], visit);
 }
 
-/// Removes fields that kube-apiserver fills in for those who run Services and pods.
+/// Removes defaults of kube-apiserver for Services and pods.
 fn unfilled(map: &mut serde_json::Map<String, Value>) {
     for key in [
         "clusterIP",
@@ -374,7 +373,7 @@ fn uncolumned(map: &mut serde_json::Map<String, Value>) {
     map.remove("cells");
 }
 
-/// Takes the managed fields away: only the sequences of several managers are about them.
+/// Removes the managed fields, which only the sequences of several managers compare.
 pub(crate) fn disown(answer: &mut Value) {
     each(answer, &mut |map| drop(map.remove("managedFields")));
 }

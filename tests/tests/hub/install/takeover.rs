@@ -1,5 +1,4 @@
-//! A system changes its scheduler and changes back, on a hub where the other scheduler is a Lease that the
-//! test holds.
+//! A change of a system's scheduler and back, on a hub where the other scheduler is only a Lease of the test.
 
 use std::process::{Child, Command, Output, Stdio};
 
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::install::installation::{Installation, define_systems, shoot};
 
-/// Lease as the other scheduler writes it; nobody holds it where there is no `holder`.
+/// Writes the other scheduler's Lease, with an empty `holder` as a released one.
 fn lease(hub: &Hub, holder: &str) {
     let object = json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -61,7 +60,7 @@ fn deciding(hub: &Hub) -> Value {
         .unwrap_or_default()
 }
 
-/// Waits for an event on the SchedulerConfiguration.
+/// Waits for an event of the SchedulerConfiguration.
 fn is_told(hub: &Hub, reason: &str, part: &str) {
     let selector = format!("reason={reason},regarding.kind=SchedulerConfiguration,regarding.name=gardener");
     eventually("an event that says so", || {
@@ -75,7 +74,7 @@ fn is_told(hub: &Hub, reason: &str, part: &str) {
     });
 }
 
-/// Somebody but Berth moves the Shoot: what guards refuse.
+/// Whether another client than Berth can move the Shoot, which guards refuse.
 fn moves(hub: &Hub, shoot: &str) -> bool {
     let patch = json!({"spec": {"seedName": "aws-us1"}}).to_string();
     let words = [
@@ -185,7 +184,7 @@ fn a_server_steps_back_when_the_other_scheduler_is_started_again() {
     assert!(!moves(&hub, "one"), "decisions are guarded");
     lease(&hub, "pod-1");
     eventually("guards to end", || moves(&hub, "one").then_some(()));
-    // Two decide where somebody wants that.
+    // Two schedulers decide where a user configures that.
     hub.kubectl("apply -f -")
         .input(
             "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\n\

@@ -1,5 +1,5 @@
-//! Objects of other producers that have the names Berth would give: nobody's object is touched, and the
-//! Publication says why not everything is published.
+//! Objects of other producers with Berth's names: they are not changed, and the Publication has the
+//! reason why not everything is published.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -9,7 +9,7 @@ use super::{DECISIONS, PROFILES, items, names, placed, publish, told, upstream_d
 
 const SLICE: &str = "story-1.placement.ocm-0";
 
-/// A ClusterProfile of another cluster manager.
+/// Creates a ClusterProfile of another cluster manager.
 pub(super) fn profile(hub: &Hub, namespace: &str, name: &str, manager: &str) {
     hub.ensure(&["create", "namespace", namespace]);
     let profile = json!({
@@ -20,7 +20,7 @@ pub(super) fn profile(hub: &Hub, namespace: &str, name: &str, manager: &str) {
     hub.kubectl("create -f -").input(profile.to_string()).succeeds();
 }
 
-/// A PlacementDecision of another scheduler, with all that Berth's would have but what marks it as Berth's.
+/// Creates a PlacementDecision of another scheduler, which equals Berth's except for Berth's mark.
 fn slice(hub: &Hub, namespace: &str) -> Value {
     hub.ensure(&["create", "namespace", namespace]);
     let slice = json!({
@@ -53,9 +53,9 @@ fn a_placement_decision_of_others_is_left_alone_and_berths_own_comes_when_it_is_
         message.contains(SLICE) && message.contains("somebody"),
         "{message}"
     );
-    // The clusters are nobody else's.
+    // The clusters have no other owner.
     assert!(names(&hub, PROFILES, "argocd").contains("cluster1.ocm"));
-    // Neither a change of the decision nor the end of the Publication is a reason to touch it.
+    // Neither a change of the decision nor the deletion of the Publication changes it.
     hub.kubectl("label managedcluster cluster1 extra=yes").succeeds();
     eventually("the cluster's new label", || {
         let selected = hub.kubectl(&format!("get {PROFILES} -n argocd -l extra=yes -o name"));

@@ -1,5 +1,4 @@
-//! Many requests at once: some are told to come back later, and who keeps watch over the server is served all
-//! the same.
+//! Many parallel requests: some are refused until later, and probes and monitoring are still answered.
 
 use berth_tests::hub::Hub;
 use berth_tests::hub::berth::{self, Berth};

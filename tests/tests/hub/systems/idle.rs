@@ -1,4 +1,4 @@
-//! Systems the hub does not have yet, or does not let Berth read.
+//! Systems that the hub does not have yet, or that Berth may not read.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -55,7 +55,7 @@ fn a_system_berth_may_not_read_answers_503_for_itself_alone() {
     );
     hub.kubectl("get targets --field-selector spec.dialect!=gardener")
         .succeeds();
-    // Another system's answer is an answer.
+    // Another system is still answered.
     let other = hub.kubectl("get target one.ocm").fails();
     assert!(other.contains("NotFound"), "{other}");
     berth::apply(&hub, "hub-sources-rbac.yaml");

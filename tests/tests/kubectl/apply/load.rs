@@ -1,9 +1,10 @@
-//! `berth load --server-side` beside kubectl: the same conflicts, words and owners, with the status.
+//! Comparison of `berth load --server-side` with kubectl: equal conflicts, messages and owners, with
+//! the status.
 
 use berth_tests::Server;
 use serde_json::{Value, json};
 
-/// Output of `berth load` for a file: whether it went, then all its text.
+/// Result of `berth load` of a file: success, and the whole output.
 fn load(server: &Server, flags: &[&str], text: &str) -> (bool, String) {
     let output = std::process::Command::new(berth_tests::berth())
         .args(["load", "--kubeconfig"])
@@ -56,7 +57,7 @@ fn loading_server_side_applies_the_object_and_its_status_by_the_manager_named() 
             json!(["fleet team", "Apply", "status"])
         ]
     );
-    // The same again is no write; what is left out goes.
+    // A repetition does not write; missing fields are removed.
     assert!(load(&server, &flags, &cluster("tier: gold, zone: a", 4)).0);
     assert_eq!(
         stored(&server)["metadata"]["resourceVersion"],
@@ -97,7 +98,7 @@ fn loading_server_side_meets_conflicts_and_takes_over_only_when_told_to() {
     assert_eq!(after["status"]["capacity"]["cpu"], "8");
     let (loaded, said) = load(&server, &["--force-conflicts"], &cluster("tier: gold", 4));
     assert!(!loaded && said.contains("--server-side"), "{said}");
-    // Loading without the flag is an update, by a name of its own.
+    // Without the flag, loading is an update, with another manager.
     assert!(load(&server, &[], &cluster("tier: bronze", 8)).0);
     assert!(managers(&stored(&server)).contains(&json!(["berth-load", "Update", null])));
 }

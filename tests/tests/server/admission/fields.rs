@@ -1,12 +1,12 @@
-//! Refusals of the kinds of each system on write, as their own API servers refuse: fields that may not
-//! change, and fields that do not go together.
+//! Validation of writes of each system's kinds, as by their own API servers: immutable fields, and
+//! contradictory fields.
 
 use super::*;
 
-/// One object, and changes to it with what the refusal must say.
+/// An object, and refused changes of it with parts of their messages.
 struct Kept {
     object: Value,
-    /// The resource and name as kubectl takes them, with the namespace.
+    /// kubectl's arguments for the object, with the namespace.
     named: &'static [&'static str],
     changes: &'static [(&'static str, &'static str)],
 }

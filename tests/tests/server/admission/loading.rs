@@ -1,10 +1,10 @@
-//! Writing again what was bound meanwhile: what the scheduler wrote stays.
+//! Repeated writes of objects that were bound meanwhile: the scheduler's fields are kept.
 
 use std::process::Command;
 
 use super::*;
 
-/// Everything `berth load` says of a file.
+/// Result of `berth load` of a file: success, and the whole output.
 fn load(server: &Server, text: &str) -> (bool, String) {
     let file = server.file("again.yaml", text);
     let output = Command::new(berth_tests::berth())
@@ -41,7 +41,7 @@ fn what_binding_wrote_stays_when_a_file_is_loaded_again() {
         !loaded && said.contains("spec.seedName may only be changed through the subresource shoots/binding"),
         "a wish is not dropped: {said}"
     );
-    // kubectl apply and kubectl replace go by Kubernetes' own rules.
+    // kubectl apply and kubectl replace follow Kubernetes' own rules.
     server.kubectl("apply -f -").input(plain.clone()).succeeds();
     let refused = server.kubectl("replace -f -").input(plain).fails();
     assert!(refused.contains("spec.seedName may only be changed"), "{refused}");
@@ -76,7 +76,7 @@ fn an_openmcp_cluster_is_applied_and_loaded_again_while_requests_use_it() {
         replaced.contains("it says that a request uses the Cluster; only berth:scheduler writes it: list it along with your own"),
         "{replaced}"
     );
-    // A status as it once was.
+    // An old status.
     let request = server
         .kubectl("-n project-a get clusterrequest batch -o json")
         .json();

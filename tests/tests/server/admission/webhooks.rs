@@ -1,4 +1,4 @@
-//! `/admission/mutate` and `/admission/validate`, asked as a kube-apiserver asks.
+//! `/admission/mutate` and `/admission/validate`, with requests as of a kube-apiserver.
 
 use berth_tests::{ports, raw};
 use http::Method;
@@ -63,7 +63,7 @@ async fn the_webhooks_warn_guard_and_answer_in_the_protocols_words() {
         "places are not told without a certificate: {forecast}"
     );
 
-    // Nothing reserves a place that is named, either: it takes the right to bind.
+    // A named target is not reserved either: that requires the right to bind.
     let near = review(
         "CREATE",
         "shoots",
@@ -175,7 +175,7 @@ async fn the_webhooks_warn_guard_and_answer_in_the_protocols_words() {
         told.contains("it is used by shoots.core.gardener.cloud") && !told.contains("running-1"),
         "who asks has shown no certificate: {told}"
     );
-    // Where a collection is deleted, kube-apiserver names each object in oldObject only.
+    // For the deletion of a collection, kube-apiserver names each object only in oldObject.
     let mut one_of_all = review("DELETE", "seeds", "Seed", Value::Null, seed);
     one_of_all["request"]["name"] = "".into();
     let used = ask(validate, &one_of_all).await.json();

@@ -1,4 +1,4 @@
-//! Policies about what the server writes by itself, and about connections.
+//! Policies about the server's own writes, and about connections.
 
 use std::path::Path;
 
@@ -106,7 +106,7 @@ fn a_mutating_policy_cannot_send_the_scheduler_elsewhere() {
         "{told}"
     );
     assert_eq!(shoot()["spec"]["seedName"], Value::Null);
-    // What it adds without touching the decision is let through.
+    // Additions that do not affect the decision are accepted.
     let mut spec = spec;
     spec["mutations"] = json!([bend("/metadata/annotations", "{'seen': 'yes'}")]);
     apply(&server, &mutating("bend", &spec)).succeeds();

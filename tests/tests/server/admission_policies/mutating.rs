@@ -1,4 +1,4 @@
-//! Changes that mutating policies make to writes.
+//! Changes of writes by mutating policies.
 
 use berth_tests::Server;
 use serde_json::json;
@@ -24,7 +24,7 @@ fn configurations_and_patches_change_what_is_written_and_belong_to_nobody() {
     assert_eq!(web["metadata"]["annotations"]["note/web"], "yes");
     assert_eq!(web["spec"]["minReadySeconds"], 7);
     assert_eq!(web["spec"]["replicas"], 1);
-    // The same in the version of before Kubernetes 1.36.
+    // The same in the version before Kubernetes 1.36.
     let older = objects.map(|mut object| {
         object["apiVersion"] = "admissionregistration.k8s.io/v1beta1".into();
         object["metadata"]["name"] = "older".into();

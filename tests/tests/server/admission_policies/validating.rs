@@ -1,4 +1,4 @@
-//! Writes that validating policies let through, and their words.
+//! Writes that validating policies accept, and their messages.
 
 use berth_tests::{Server, eventually};
 use serde_json::json;
@@ -12,7 +12,7 @@ fn namespace(server: &Server, name: &str, environment: &str) {
         .succeeds();
 }
 
-/// The example of Kubernetes' documentation: at most five replicas where the namespace is for tests.
+/// The example of Kubernetes' documentation: at most five replicas in test namespaces.
 #[test]
 fn the_documented_example_holds_in_the_namespaces_its_binding_selects() {
     let server = Server::start();
@@ -20,7 +20,7 @@ fn the_documented_example_holds_in_the_namespaces_its_binding_selects() {
     let selects = json!({"matchResources": {"namespaceSelector": {"matchLabels": {"environment": "test"}}}});
     let spec = json!({"failurePolicy": "Fail", "validations": [{"expression": "object.spec.replicas <= 5"}]});
     let policy = validating("demo-policy.example.com", &spec, &selects);
-    // In force for the very next request.
+    // In force for the next request.
     apply(&server, &policy).succeeds();
     let text = refused(&server, &deployment("web", "trial", 6));
     assert!(
@@ -276,7 +276,7 @@ fn a_policy_is_judged_before_quota_and_what_it_denies_takes_no_room() {
     taken(&server, &deployment("small", "default", 1));
     let text = refused(&server, &deployment("other", "default", 1));
     assert!(text.contains("exceeded quota: limits"), "{text}");
-    // Both are against it, and the policy says so first.
+    // Both refuse it, and the policy's refusal is first.
     let text = refused(&server, &deployment("large", "default", 6));
     assert!(
         text.contains("too large") && !text.contains("exceeded quota"),

@@ -1,4 +1,4 @@
-//! `berth demo` tells its stories live: what moves in them is moved by the controllers.
+//! `berth demo` runs its stories live: the controllers cause the movements in them.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -26,7 +26,7 @@ fn the_demo_shows_a_disaster_and_an_eviction_that_mend_themselves() {
     let (disaster, eviction) = disaster
         .split_once("Live: an eviction")
         .expect("the eviction is told");
-    // What a user would type, what moves, and what kubectl shows of it, in this order.
+    // The user's command, the movement, and kubectl's output, in this order.
     let mut rest = disaster;
     for part in [
         "$ kubectl -n story-3 get decision placement.ocm",
@@ -75,7 +75,7 @@ fn the_demo_offers_the_console_of_its_server_and_ends_with_it() {
     let url = lines
         .find(|line| line.contains("/#token="))
         .expect("the demo prints the console's address");
-    // What is printed after it must not fill the pipe.
+    // Later output must not fill the pipe.
     let rest = std::thread::spawn(move || lines.collect::<Vec<String>>().join("\n"));
     let (address, token) = url.trim().split_once("/#token=").unwrap();
     let host = address.strip_prefix("http://").unwrap();

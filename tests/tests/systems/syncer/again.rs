@@ -1,5 +1,5 @@
-//! A workload cluster that is registered again: its WorkloadCluster, or the whole hub, was lost and made
-//! anew.
+//! A workload cluster that is registered again: its WorkloadCluster, or the whole hub, was lost and created
+//! again.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::syncer::world::{World, register, until};
 
 const MARK: &str = "internal.workloads.kcp.dev/cluster";
 
-/// A config map in a namespace, which is made.
+/// Creates a namespace with config maps, and waits for their copies.
 fn filled(world: &World, namespace: &str, names: &[&str]) {
     world.place(namespace);
     for name in names {
@@ -23,7 +23,7 @@ fn uid(object: &Value) -> &str {
     object["metadata"]["uid"].as_str().expect("a uid")
 }
 
-/// Waits until the copy is the one it was, with the mark of the registration of today.
+/// Waits until the same copy has the mark of the current registration.
 fn taken_over(world: &World, namespace: &str, name: &str, before: &Value) {
     let east = &world.clusters[0];
     let copy = until(&format!("{namespace}/{name} to be taken over"), || {
@@ -36,7 +36,7 @@ fn taken_over(world: &World, namespace: &str, name: &str, before: &Value) {
     assert_eq!(uid(&copy), uid(before), "it was never away");
 }
 
-/// Waits until nothing on the cluster stands for `namespace`.
+/// Waits until the cluster has no copy of `namespace`.
 fn gone(world: &World, namespace: &str) {
     until(&format!("{namespace} to go"), || {
         match world.clusters[0].namespace(namespace) {
@@ -57,7 +57,7 @@ fn a_workload_cluster_registered_again_keeps_its_copies_and_what_is_left_goes() 
     let (one, keep) = (before("stay", "one"), before("half", "keep"));
     let home = world.clusters[0].namespace("stay").expect("it is there");
     let theirs = &world.clusters[0].server;
-    // What the syncer did not make, though it looks much like it.
+    // An object that looks like a copy, but is not the syncer's.
     theirs
         .kubectl_args(&["-n", &home, "create", "configmap", "theirs", "--from-literal=a=b"])
         .succeeds();
@@ -101,7 +101,7 @@ fn copies_of_a_lost_hub_are_told_and_taken_over_with_adopt_alone() {
     let before = lost.clusters[0].arrived("configmap", "n1", "c");
     syncer.kill();
 
-    // The hub anew: other uids, the same names, and no n2. The namespace default is synced, too.
+    // A new hub with other uids, the same names, and without n2. The namespace default is synced, too.
     let mut world = World::new(&["east"]);
     let was = lost.clusters[0].identifier.clone();
     for (new, old) in world.clusters.iter_mut().zip(lost.clusters) {

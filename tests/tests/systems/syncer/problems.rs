@@ -1,4 +1,4 @@
-//! Problems with syncing are told on the hub.
+//! Problems of syncing are reported on the hub.
 
 use std::process::Command;
 
@@ -24,7 +24,7 @@ metadata: {name: no-bad}
 spec: {policyName: no-bad, validationActions: [Deny]}
 "#;
 
-/// Output of `berth` about the hub.
+/// Output of `berth` for the hub.
 fn asked(world: &World, arguments: &[&str]) -> String {
     let output = Command::new(berth())
         .args(arguments)
@@ -64,7 +64,7 @@ fn an_unknown_resource_and_an_object_that_is_refused_stop_only_themselves_and_ar
     assert!(!message.contains("app/good"), "{message}");
     world.condition(0, "Ready", |known| known["status"] == "True");
 
-    // Who looks for what is wrong finds it.
+    // The commands for troubleshooting report it.
     let why = asked(&world, &["why", "app.kcp", "-n", "app"]);
     assert!(
         why.contains("WorkloadCluster east: not everything is synced") && why.contains("app/bad"),

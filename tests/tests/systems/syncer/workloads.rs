@@ -1,4 +1,4 @@
-//! Services and deployments as `kubectl` users expect them, although nothing runs them here.
+//! Services and deployments as `kubectl` users expect them, although no workloads run here.
 
 use berth_tests::Server;
 

@@ -1,4 +1,4 @@
-//! Changes by time alone: the end of a toleration, and of a score.
+//! Changes only by time: the end of a toleration, and of a score.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use berth_apiserver::SystemClock;
 
 use super::*;
 
-/// Long enough for a few requests before, short enough to wait for.
+/// Long enough for a few requests, and short enough to wait.
 const SOON: Duration = Duration::from_secs(6);
 
 #[test]

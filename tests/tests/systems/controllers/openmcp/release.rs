@@ -1,9 +1,8 @@
-//! Requests that are deleted let go, and clusters left without requests go with the last one, if they are
-//! labelled so.
+//! Deleted requests release their clusters, and clusters with the label are deleted with their last request.
 
 use super::*;
 
-/// The Cluster stays a while once it is deleted: something else holds it.
+/// Adds another finalizer, with which a deleted Cluster remains for a while.
 fn hold(server: &Server, cluster: &str) {
     let object = get(server, "cluster", cluster);
     let mut list = finalizers(&object);
@@ -12,7 +11,7 @@ fn hold(server: &Server, cluster: &str) {
     patch(server, &format!("-n ns cluster {cluster}"), &change);
 }
 
-/// Takes the provider's finalizer off.
+/// Removes the provider's finalizer.
 fn let_go(server: &Server, cluster: &str) {
     let object = get(server, "cluster", cluster);
     let mut list = finalizers(&object);
@@ -74,7 +73,8 @@ fn any_other_value_of_the_label_keeps_the_cluster() {
     let server = server(&[kept]);
     request(&server, "one", "kept");
     assert_eq!(grant(&server, "one"), "kept");
-    // One made by hand has no label, and stays too; one that says so goes with its last request.
+    // A manually created cluster without the label is also kept; one with the label is deleted with its
+    // last request.
     delete(&server, "one");
     gone(&server, "clusterrequest", "one");
     let cluster = get(&server, "cluster", "kept");

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Patches as somebody who may break the glass.
+/// Patches as a member of the break-glass group.
 fn force(server: &Server, what: &str, change: &str) {
     let fred = server.kubeconfig_for("fred", &["system:masters", "firefighters"]);
     let mut arguments: Vec<&str> = vec!["patch"];
@@ -51,7 +51,7 @@ fn a_lost_cluster_is_made_again_under_its_name() {
     assert_eq!(grant(&server, "two"), name);
     let uid = |server: &Server| get(server, "cluster", &name)["metadata"]["uid"].clone();
     let before = uid(&server);
-    // Deleting alone does not take it away: requests use it.
+    // A deletion does not remove it: requests use it.
     server
         .kubectl(&format!("-n ns delete cluster {name} --wait=false"))
         .succeeds();

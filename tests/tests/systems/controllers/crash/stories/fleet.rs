@@ -1,4 +1,4 @@
-//! Fleet: a placement is spread, scaled, pointed elsewhere and deleted.
+//! Fleet: a placement is spread, scaled, changed to other clusters and deleted.
 
 use berth_apimachinery::{Clock, time};
 use berth_apiserver::SystemClock;
@@ -36,7 +36,8 @@ fn place(victim: &Victim, policy: &str) -> Result<(), Died> {
     ))
 }
 
-/// Whether the placement says that its latest policy found this many.
+/// Whether there are these numbers of snapshots and of bindings that stay, and the placement's status
+/// is of its latest generation.
 fn found(victim: &Victim, snapshots: usize, live: usize) -> Result<bool, Died> {
     let placement = victim.get(&format!("{PLACEMENTS}/p"))?.unwrap_or_default();
     let count = victim.list(SNAPSHOTS)?.len();
@@ -81,7 +82,7 @@ pub(in super::super) const STORY: Story = Story {
     state: |victim| {
         let mut bindings = victim.list(BINDINGS)?;
         for binding in &mut bindings {
-            // Made of the placement's uid.
+            // Generated from the placement's uid.
             binding["metadata"]["name"] = json!("");
         }
         bindings.extend(victim.list(SNAPSHOTS)?);

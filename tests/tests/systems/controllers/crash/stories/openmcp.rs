@@ -1,4 +1,4 @@
-//! openMCP: clusters are made, shared, left and deleted.
+//! openMCP: clusters are created, shared, released and deleted.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! kcp's further controllers: a namespace and what is in it are adopted, drained and released, a Location
-//! counts, and a silent syncer makes its cluster not ready.
+//! kcp's further controllers: a namespace and its objects are adopted, drained and released, a Location is
+//! counted, and a silent syncer makes its cluster unready.
 
 use berth_apimachinery::{Clock, time};
 use berth_apiserver::SystemClock;
@@ -9,7 +9,7 @@ use super::*;
 const STATE: &str = "state.internal.workloads.kcp.dev/";
 const DELETION: &str = "deletion.internal.workloads.kcp.dev/";
 
-/// No other namespace is placed, and no heartbeat is too old before the story says so.
+/// Only the story's namespace is placed, and heartbeats are long-lived until the story changes that.
 const CONFIGURATION: &str = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: kcp}\n\
     spec: {kcp: {heartbeatThreshold: 1h, namespaceSelector: {matchLabels: {story: told}}}}\n";
 
@@ -32,7 +32,7 @@ fn service(victim: &Victim) -> Result<(), Died> {
     victim.load(&text)
 }
 
-/// Facts about a controller's work: the clusters by their names, times without their value.
+/// Results of the controllers, with the clusters by name, and times without their value.
 fn seen(victim: &Victim) -> Result<Value, Died> {
     let clusters = victim.list("workloads.kcp.dev/v1alpha1/workloadclusters")?;
     let core = |path: &str| -> Result<Value, Died> {
@@ -71,7 +71,7 @@ fn seen(victim: &Victim) -> Result<Value, Died> {
     Ok(name_uids(vec![all], &clusters).remove(0))
 }
 
-/// The state labels of an object, and the clusters it is to leave.
+/// The state labels of an object, and the clusters that it must leave.
 fn marks(object: &Value) -> Value {
     let part = |name: &str, prefix: &str| -> serde_json::Map<String, Value> {
         let all = object["metadata"][name].as_object().into_iter().flatten();
@@ -85,7 +85,7 @@ fn marks(object: &Value) -> Value {
     json!({"states": part("labels", STATE), "leaving": leaving})
 }
 
-/// Whether the parts of `wanted` are seen.
+/// Whether the results contain the parts of `wanted`.
 fn sees(victim: &Victim, wanted: &Value) -> Result<bool, Died> {
     let seen = seen(victim)?;
     let parts = wanted.as_object().expect("a map");
