@@ -2,8 +2,8 @@
 //! pages of candidates, creates and changes; the time of whole lists with kubectl; starts and memory. OCM,
 //! with a Placement for every four clusters of the first 20,000, standalone.
 //!
-//! `make bench-explain` writes `docs/benchmarks/explain.md`, on a machine with nothing else to do.
-//! `BENCH_CLUSTERS` names other fleet sizes, `BERTH_PROGRAM` a program to measure as it is.
+//! `make bench-explain` writes `docs/benchmarks/explain.md`, on an idle machine. `BENCH_CLUSTERS` names
+//! other fleet sizes, `BERTH_PROGRAM` an existing program to measure instead.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,7 +21,7 @@ const GROUP: &str = "/apis/cluster.open-cluster-management.io";
 const VIRTUAL: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/bench";
 /// Number of repetitions of a read, since processor time is reported in hundredths of a second.
 const READS: u32 = 40;
-/// Number of Placements that are created one after the other.
+/// Number of Placements, which are created one after the other.
 const CREATES: u32 = 400;
 /// Most Placements.
 const PLACEMENTS: usize = 5000;
