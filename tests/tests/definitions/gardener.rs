@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{Meant, compare, judge, kinds};
+use crate::{KnownDifference, compare, judge, kinds};
 
 const VERSION: &str = "v1beta1";
 
@@ -25,160 +25,160 @@ const STATUS: &str = "a status is written by others, and is taken as it is";
 const QUANTITY: &str =
     "a quantity, which is read from a number as well; the published schema says string of every quantity";
 
-const MEANT: &[Meant] = &[
-    Meant {
+const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         line: "CloudProfile: required",
         why: SPEC,
     },
-    Meant {
+    KnownDifference {
         line: "CloudProfile.spec: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "NamespacedCloudProfile: required",
         why: SPEC,
     },
-    Meant {
+    KnownDifference {
         line: "NamespacedCloudProfile.spec.parent: required",
         why: DEFAULTED,
     },
-    Meant {
+    KnownDifference {
         line: "NamespacedCloudProfile.spec.parent.kind: enum",
         why: WORDS,
     },
-    Meant {
+    KnownDifference {
         line: "NamespacedCloudProfile.status.cloudProfileSpec: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Project.spec.createdBy: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Project.spec.owner: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Project.spec.tolerations.defaults[]: required",
         why: RULES,
     },
-    Meant {
+    KnownDifference {
         line: "Project.spec.tolerations.whitelist[]: required",
         why: RULES,
     },
-    Meant {
+    KnownDifference {
         line: "ExposureClass.scheduling.tolerations[]: required",
         why: "it is judged in the Shoot that it is merged into, by the Shoot's own rule",
     },
-    Meant {
+    KnownDifference {
         line: "SecretBinding: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Seed: required",
         why: SPEC,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.backup: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.dns.defaults[]: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.dns.internal: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.settings.scheduling: required",
         why: "an absent visible is the default, true",
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.settings.shootDNS: is not known there",
         why: "the proposal has it; Gardener has had none since v1.63",
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.settings.zoneSelection.mode: enum",
         why: WORDS,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.taints[]: required",
         why: RULES,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.status.allocatable.*: x-kubernetes-int-or-string",
         why: QUANTITY,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.status.capacity.*: x-kubernetes-int-or-string",
         why: QUANTITY,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.status.conditions[]: required",
         why: STATUS,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.status.gardener: required",
         why: STATUS,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.status.lastOperation: required",
         why: STATUS,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot: required",
         why: SPEC,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.cloudProfile: required",
         why: DEFAULTED,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.controlPlane.highAvailability: required",
         why: RULES,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.controlPlane.highAvailability.failureTolerance.type: enum",
         why: WORDS,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.dns.providers[].credentialsRef: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.provider.workers[]: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.purpose: enum",
         why: WORDS,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.tolerations[]: required",
         why: RULES,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.status: required",
         why: STATUS,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.status.conditions[]: required",
         why: STATUS,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.status.gardener: required",
         why: STATUS,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.status.lastOperation: required",
         why: STATUS,
     },
@@ -204,5 +204,5 @@ fn the_kinds_of_gardener_are_as_lax_and_as_strict_as_its_api_server() {
         let name = kind.info().kind;
         compare::walk(kind.schema(VERSION).openapi(), &theirs[name], name, &mut lines);
     }
-    judge(lines, MEANT);
+    judge(lines, KNOWN_DIFFERENCES);
 }

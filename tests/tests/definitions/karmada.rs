@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::{Definition, Meant, compare, judge, kinds};
+use crate::{Definition, KnownDifference, compare, judge, kinds};
 
 const KARMADA: &str = "github.com/karmada-io/karmada";
 
@@ -31,40 +31,40 @@ const INT: &str = "an int of Go, which is as wide; the definition says no format
 /// Reason why components may name a namespace.
 const COMPONENTS: &str = "one form for what a replica and what a component asks for";
 
-const MEANT: &[Meant] = &[
-    Meant {
+const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         line: "PropagationPolicy.spec.placement.spreadConstraints[].m",
         why: INT,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterPropagationPolicy.spec.placement.spreadConstraints[].m",
         why: INT,
     },
-    Meant {
+    KnownDifference {
         line: "ResourceBinding.spec.placement.spreadConstraints[].m",
         why: INT,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.spec.placement.spreadConstraints[].m",
         why: INT,
     },
-    Meant {
+    KnownDifference {
         line: "ResourceBinding.spec.components[].replicaRequirements.namespace: is not known there",
         why: COMPONENTS,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.spec.components[].replicaRequirements.namespace: is not known there",
         why: COMPONENTS,
     },
-    Meant {
+    KnownDifference {
         line: "FederatedResourceQuota: short names",
         why: "v1.19 has it",
     },
-    Meant {
+    KnownDifference {
         line: "ResourceBinding: version v1alpha1",
         why: OLD,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding: version v1alpha1",
         why: OLD,
     },
@@ -76,7 +76,7 @@ const OLD: &str = "deprecated since v1.0, with another form; every object is sto
 #[test]
 #[ignore = "reads a Go module: make e2e"]
 fn the_kinds_of_karmada_are_as_lax_and_as_strict_as_its_definitions() {
-    compare("karmada", DEFINITIONS, MEANT);
+    compare("karmada", DEFINITIONS, KNOWN_DIFFERENCES);
 }
 
 /// The file of all schemas that Karmada's API servers publish.
@@ -92,28 +92,28 @@ const WIDE: &str = "an int of Go, which is 64 bits wide, and published as one of
 /// Reason why conditions are validated more strictly.
 const CONDITION: &str = "as Kubernetes defines conditions, which the published schema leaves out";
 
-const CLUSTER_MEANT: &[Meant] = &[
-    Meant {
+const CLUSTER_MEANT: &[KnownDifference] = &[
+    KnownDifference {
         line: "Cluster.spec.resourceModels[].grade: ",
         why: WIDE,
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.spec.resourceModels[].ranges[].m",
         why: QUANTITY,
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.spec.syncMode: enum",
         why: "Karmada's validation refuses other words",
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.spec.taints[].effect: enum",
         why: "the kind's own rule tells it: PreferNoSchedule is refused by Karmada as well",
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.status.conditions[]",
         why: CONDITION,
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.status.resourceSummary.allocat",
         why: "quantities, which are read from numbers as well, and ints of Go, which are 64 bits wide",
     },

@@ -48,7 +48,7 @@ impl Definition {
 }
 
 /// An intended difference.
-pub(crate) struct Meant {
+pub(crate) struct KnownDifference {
     /// Prefix of the lines of the comparison that it covers.
     pub(crate) line: &'static str,
     /// The reason.
@@ -56,7 +56,7 @@ pub(crate) struct Meant {
 }
 
 /// Compares the kinds of `dialect` with `definitions`, in every version that both have.
-pub(crate) fn compare(dialect: &str, definitions: &[Definition], meant: &[Meant]) {
+pub(crate) fn compare(dialect: &str, definitions: &[Definition], known: &[KnownDifference]) {
     let kinds = kinds(dialect);
     let mut lines = Vec::new();
     for Definition {
@@ -77,7 +77,7 @@ pub(crate) fn compare(dialect: &str, definitions: &[Definition], meant: &[Meant]
             None => lines.push(format!("{name}: is not served")),
         }
     }
-    judge(lines, meant);
+    judge(lines, known);
 }
 
 /// The kinds of a dialect.
@@ -92,11 +92,11 @@ pub(crate) fn kinds(dialect: &str) -> Vec<Arc<dyn Kind>> {
 const KEPT: &str = ": x-kubernetes-preserve-unknown-fields: true here, null there";
 
 /// Fails with every line that is not intended, and with intended differences that do not exist.
-pub(crate) fn judge(mut lines: Vec<String>, meant: &[Meant]) {
+pub(crate) fn judge(mut lines: Vec<String>, known: &[KnownDifference]) {
     lines.retain(|line| !line.ends_with(KEPT));
     let mut used = BTreeSet::new();
     lines.retain(|line| {
-        let covering = meant.iter().position(|meant| line.starts_with(meant.line));
+        let covering = known.iter().position(|known| line.starts_with(known.line));
         used.extend(covering);
         covering.is_none()
     });
@@ -107,10 +107,10 @@ pub(crate) fn judge(mut lines: Vec<String>, meant: &[Meant]) {
         lines.join("\n")
     );
     let unused: Vec<&str> = (0..)
-        .zip(meant)
+        .zip(known)
         .filter(|(place, _)| !used.contains(place))
-        .map(|(_, meant)| meant.line)
+        .map(|(_, known)| known.line)
         .collect();
     assert!(unused.is_empty(), "meant, and not there any more: {unused:#?}");
-    assert!(meant.iter().all(|meant| !meant.why.is_empty()), "each says why");
+    assert!(known.iter().all(|known| !known.why.is_empty()), "each says why");
 }

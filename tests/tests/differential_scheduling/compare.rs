@@ -32,7 +32,7 @@ pub(crate) struct Outcome {
     /// Number of these verdicts that refuse the cluster.
     pub(crate) refusals: usize,
     /// The known differences with their number, at most one per demand.
-    pub(crate) meant: BTreeMap<&'static str, usize>,
+    pub(crate) known: BTreeMap<&'static str, usize>,
     /// Number of demands with only known differences.
     pub(crate) settled: usize,
     /// Unknown differences, at most one per demand.
@@ -71,9 +71,9 @@ impl Pair {
                 world,
                 demand: &demand,
             };
-            let settled = known_differences::settle(self.system.meant, &case, &mut one, &mut two);
+            let settled = known_differences::settle(self.system.known, &case, &mut one, &mut two);
             for &why in &settled {
-                *outcome.meant.entry(why).or_default() += 1;
+                *outcome.known.entry(why).or_default() += 1;
             }
             let lines = differences(&one, &two);
             outcome.settled += usize::from(!settled.is_empty() && lines.is_empty());

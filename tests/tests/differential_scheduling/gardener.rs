@@ -24,7 +24,7 @@ pub(crate) static TODAY: System = System {
         seeds.any(|seed| seed["status"]["gardener"]["version"] == generate::VERSION)
     },
     told,
-    meant: known_differences::TODAY,
+    known: known_differences::TODAY,
     planted: PLANTED,
 };
 
@@ -43,7 +43,7 @@ pub(crate) static OF_2020: System = System {
                 .is_some_and(|workers| !workers.is_empty())
         })
     },
-    meant: known_differences::OF_2020,
+    known: known_differences::OF_2020,
     planted: &[],
     ..TODAY
 };

@@ -24,7 +24,7 @@ pub(crate) static KARMADA: System = System {
     generate: generate::world,
     fits,
     told,
-    meant: known_differences::MEANT,
+    known: known_differences::KNOWN_DIFFERENCES,
     planted: PLANTED,
 };
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::world::World;
 
 /// A known difference.
-pub(crate) struct Meant {
+pub(crate) struct KnownDifference {
     pub(crate) why: &'static str,
     /// Removes the difference, if it exists, from the original's and Berth's decision of one demand; the
     /// remaining differences are unknown.
@@ -44,20 +44,20 @@ impl Case<'_> {
 
 /// Removes the known differences from both decisions, and returns those that existed.
 pub(crate) fn settle(
-    list: &'static [Meant],
+    list: &'static [KnownDifference],
     case: &Case<'_>,
     theirs: &mut Value,
     ours: &mut Value,
 ) -> Vec<&'static str> {
     let mut found = Vec::new();
-    for meant in list {
+    for known in list {
         if theirs == ours {
             break;
         }
         let before = (theirs.clone(), ours.clone());
-        (meant.settle)(case, theirs, ours);
+        (known.settle)(case, theirs, ours);
         if before != (theirs.clone(), ours.clone()) {
-            found.push(meant.why);
+            found.push(known.why);
         }
     }
     found

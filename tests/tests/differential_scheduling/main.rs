@@ -112,8 +112,8 @@ impl Report {
         total.verdicts += outcome.verdicts;
         total.refusals += outcome.refusals;
         total.settled += outcome.settled;
-        for (why, times) in outcome.meant {
-            *total.meant.entry(why).or_default() += times;
+        for (why, times) in outcome.known {
+            *total.known.entry(why).or_default() += times;
         }
         let found = outcome.found.into_iter();
         self.found.extend(found.map(|difference| (number, difference)));
@@ -121,8 +121,8 @@ impl Report {
 
     fn summary(&self, system: &System, seed: u64) -> String {
         let total = &self.total;
-        let meant = total.meant.iter();
-        let meant: Vec<String> = meant
+        let known = total.known.iter();
+        let known: Vec<String> = known
             .map(|(why, times)| format!("  {times} times meant: {why}\n"))
             .collect();
         format!(
@@ -137,7 +137,7 @@ impl Report {
             total.decisions - total.settled - self.found.len(),
             total.settled,
             self.found.len(),
-            meant.concat()
+            known.concat()
         )
     }
 

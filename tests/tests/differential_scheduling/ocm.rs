@@ -21,7 +21,7 @@ pub(crate) static OCM: System = System {
     generate: generate::world,
     fits: |_| true,
     told,
-    meant: known_differences::MEANT,
+    known: known_differences::KNOWN_DIFFERENCES,
     planted: PLANTED,
 };
 

@@ -26,7 +26,7 @@ pub(crate) static OPENMCP: System = System {
     generate: generate::world,
     fits,
     told,
-    meant: known_differences::MEANT,
+    known: known_differences::KNOWN_DIFFERENCES,
     planted: PLANTED,
 };
 

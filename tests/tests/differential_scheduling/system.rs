@@ -6,7 +6,7 @@ use berth_dialect_contract::Dialect;
 use berth_tests::differential::Draw;
 use serde_json::Value;
 
-use crate::known_differences::Meant;
+use crate::known_differences::KnownDifference;
 use crate::ours::Decided;
 use crate::world::World;
 
@@ -31,7 +31,7 @@ pub(crate) struct System {
     /// Reports Berth's decision in the program's format.
     pub(crate) told: fn(&Decided<'_>) -> Value,
     /// The known differences.
-    pub(crate) meant: &'static [Meant],
+    pub(crate) known: &'static [KnownDifference],
     /// Changes that the comparison must find.
     pub(crate) planted: &'static [Planted],
 }

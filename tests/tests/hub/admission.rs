@@ -170,7 +170,7 @@ async fn policies_say_of_placements_what_kube_apiserver_says_of_them_as_custom_r
     let cases = cases::all();
     reference.prepare(&cases).await;
     other.prepare(&cases).await;
-    let (mut sent, mut equal, mut meant) = (0, 0, Vec::new());
+    let (mut sent, mut equal, mut known) = (0, 0, Vec::new());
     let mut differences = Vec::new();
     for case in &cases {
         let numbers = match case.requests {
@@ -184,7 +184,7 @@ async fn policies_say_of_placements_what_kube_apiserver_says_of_them_as_custom_r
             if right == ours {
                 equal += 1;
             } else if let Some(why) = known_differences::why(case.name) {
-                meant.push(format!("{}: {why}", case.name));
+                known.push(format!("{}: {why}", case.name));
             } else {
                 differences.push(format!(
                     "{} with {number}:\n  kube-apiserver {right}\n  Berth          {ours}",
@@ -193,11 +193,11 @@ async fn policies_say_of_placements_what_kube_apiserver_says_of_them_as_custom_r
             }
         }
     }
-    meant.dedup();
+    known.dedup();
     println!(
         "{} policies, {sent} requests to each, {equal} equal\n{}",
         cases.len(),
-        meant.join("\n")
+        known.join("\n")
     );
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

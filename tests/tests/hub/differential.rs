@@ -134,7 +134,7 @@ fn quiet_server() -> Server {
 struct Report {
     sequences: usize,
     requests: usize,
-    meant: BTreeMap<&'static str, usize>,
+    known: BTreeMap<&'static str, usize>,
     found: Vec<(u64, Difference)>,
 }
 
@@ -142,16 +142,16 @@ impl Report {
     fn add(&mut self, number: u64, outcome: Outcome) {
         self.sequences += 1;
         self.requests += outcome.requests;
-        for (why, times) in outcome.meant {
-            *self.meant.entry(why).or_default() += times;
+        for (why, times) in outcome.known {
+            *self.known.entry(why).or_default() += times;
         }
         self.found
             .extend(outcome.difference.map(|difference| (number, difference)));
     }
 
     fn summary(&self, seed: u64) -> String {
-        let meant: Vec<String> = self
-            .meant
+        let known: Vec<String> = self
+            .known
             .iter()
             .map(|(why, times)| format!("  {times} times meant: {why}\n"))
             .collect();
@@ -160,7 +160,7 @@ impl Report {
             self.sequences,
             self.requests,
             self.sequences - self.found.len(),
-            meant.concat()
+            known.concat()
         )
     }
 

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::known_differences::{Case, Meant};
+use crate::known_differences::{Case, KnownDifference};
 
-pub(super) const MEANT: &[Meant] = &[
-    Meant {
+pub(super) const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         why: "with spread constraints, that a cluster was bound before counts for every pick; KubeFleet knows it in its first cycle",
         settle: |case, theirs, ours| {
             let patient = theirs
@@ -20,7 +20,7 @@ pub(super) const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a listed cluster that is ineligible for the moment keeps its binding after a change of the list; KubeFleet lets it go",
         settle: |case, theirs, ours| {
             if case.object("ClusterResourcePlacement")["spec"]["policy"]["placementType"] == "PickFixed" {
@@ -31,7 +31,7 @@ pub(super) const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a listed cluster that is ineligible for the moment and bound is reported as selected; KubeFleet reports that it is not",
         settle: |case, theirs, ours| {
             let fixed =

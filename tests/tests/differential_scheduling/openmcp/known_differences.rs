@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::REQUEST_OF;
-use crate::known_differences::{Case, Meant};
+use crate::known_differences::{Case, KnownDifference};
 
-pub(super) const MEANT: &[Meant] = &[
-    Meant {
+pub(super) const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         why: "a request that is being deleted lets go of every Cluster; in the original of those that selectors.clusters matches",
         settle: |case, theirs, ours| {
             let deleted = !case.object("ClusterRequest")["metadata"]["deletionTimestamp"].is_null();
@@ -16,7 +16,7 @@ pub(super) const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a request of a purpose that has no mapping is asked no further; in the original it can take nothing",
         settle: |case, theirs, ours| {
             let purpose = &case.object("ClusterRequest")["spec"]["purpose"];
@@ -31,7 +31,7 @@ pub(super) const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a Cluster that carries the request's finalizer already is not asked whether it could be taken: the first \
               of them is, all the same, and in the original each of them where it is the only one",
         settle: |case, theirs, ours| {
@@ -46,7 +46,7 @@ pub(super) const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "the strategy Random draws another Cluster each time: one that both say can be taken",
         settle: |case, theirs, ours| {
             let random = case.world.configuration["scheduler"]["strategy"] == "Random";

@@ -33,7 +33,7 @@ pub(crate) struct Outcome {
     /// Number of requests to each server.
     pub(crate) requests: usize,
     /// The known differences with their number.
-    pub(crate) meant: BTreeMap<&'static str, usize>,
+    pub(crate) known: BTreeMap<&'static str, usize>,
     /// The first unknown difference.
     pub(crate) difference: Option<Difference>,
 }
@@ -98,7 +98,7 @@ impl Pair {
                 [&right, &other].map(|answer| answer["body"][0]["metadata"].get("continue").is_some());
             let settled = known_differences::settle(request, &mut right, &mut other);
             for why in &settled {
-                *outcome.meant.entry(*why).or_default() += 1;
+                *outcome.known.entry(*why).or_default() += 1;
             }
             let lines = differences(&right, &other);
             let lines: Vec<String> = lines.into_iter().map(|line| line.replace(&id, ID)).collect();

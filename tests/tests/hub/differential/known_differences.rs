@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::differential::request::Request;
 
 /// A known difference.
-pub(crate) struct Meant {
+pub(crate) struct KnownDifference {
     pub(crate) why: &'static str,
     /// Removes the difference, if it exists, from both answers; the remaining differences are unknown.
     settle: fn(&Request, &mut Value, &mut Value),
@@ -15,14 +15,14 @@ pub(crate) struct Meant {
 /// Removes the known differences from both answers, and returns the reasons of those that existed.
 pub(crate) fn settle(request: &Request, reference: &mut Value, other: &mut Value) -> Vec<&'static str> {
     let mut found = Vec::new();
-    for meant in MEANT {
+    for known in KNOWN_DIFFERENCES {
         if reference == other {
             break;
         }
         let before = (reference.clone(), other.clone());
-        (meant.settle)(request, reference, other);
+        (known.settle)(request, reference, other);
         if before != (reference.clone(), other.clone()) {
-            found.push(meant.why);
+            found.push(known.why);
         }
     }
     found
@@ -32,8 +32,8 @@ pub(crate) fn settle(request: &Request, reference: &mut Value, other: &mut Value
 pub(crate) const KEPT: &str =
     "unknown fields are kept, not pruned, so that what newer releases write survives";
 
-const MEANT: &[Meant] = &[
-    Meant {
+const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         why: "errors are a Status in JSON also where kube-apiserver answers in plain text",
         settle: |_, reference, other| {
             if refused(reference) && reference["body"] == "not JSON" && other["code"] == reference["code"] {
@@ -41,7 +41,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "kube-apiserver answers 500 to what is the client's mistake",
         settle: |_, reference, other| {
             if reference["code"] == 500 && refused(other) {
@@ -49,7 +49,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a Deployment's pods, a Service's addresses and their status are for the cluster that runs them to fill in",
         settle: |request, reference, other| {
             if request.path.contains("/deployments") || request.path.contains("/services") {
@@ -58,7 +58,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "kube-apiserver answers the deletion of a Service with the Service, and of everything else with a Status",
         settle: |request, reference, other| {
             let deleted = request.method == Method::DELETE && request.path.contains("/services/");
@@ -67,7 +67,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "columns of a system's kind are typed and printed as those of Kubernetes' own: an age is a string, and what is \
               not there is an empty text; a Service's address is its cluster's to give",
         settle: |request, reference, other| {
@@ -77,7 +77,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: KEPT,
         settle: |_, reference, other| {
             // The field of a change counts as well.
@@ -89,7 +89,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "empty values where Go's types write null, {} or an empty text",
         settle: |_, reference, other| {
             for side in [reference, other] {
@@ -104,7 +104,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "fields of Pods and Services that Berth does not know are read last: one of a wrong type is 422 with the field",
         settle: |request, reference, other| {
             let read_last = request.path.contains("/deployments") || request.path.contains("/services");
@@ -113,7 +113,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a map whose last field is given up is left empty; kube-apiserver leaves a null in custom resources, which it refuses",
         settle: |request, reference, other| {
             let given_up =
@@ -124,7 +124,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a patch to another apiVersion or kind is about no object; of custom resources kube-apiserver names one of the \
               kind in the patch",
         settle: |request, reference, other| {
@@ -140,7 +140,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "more exact causes: the item's index, and every mistake at once",
         settle: |_, reference, other| {
             if reference["code"] == 422 && other["code"] == 422 {
@@ -151,7 +151,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "definitions demand apiVersion and kind in the body; Berth takes those that are missing from the path",
         settle: |request, reference, other| {
             if reference["code"] == 400 && untyped(&request.body) {
@@ -159,7 +159,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "the systems' own rules and defaults hold beside the schema, as with their webhooks",
         settle: |request, reference, other| {
             let rule = |path: &str, cause: &str| {
@@ -204,7 +204,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a patch of apiVersion or kind is refused in every format; kube-apiserver ignores it in strategic merges",
         settle: |request, reference, other| {
             let refused = other["body"][0]["causes"] == json!(["FieldValueInvalid patch"]);
@@ -216,7 +216,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "null in a list is refused; kube-apiserver makes an empty text of it in its own kinds",
         settle: |request, reference, other| {
             let refused = other["code"] == 422
@@ -228,7 +228,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a list is no text in base64; kube-apiserver reads a list of numbers as bytes",
         settle: |request, reference, other| {
             // Accepted, or compared with the existing value.
@@ -244,7 +244,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "what a dry run would create by PUT has no resourceVersion; kube-apiserver gives back the one that was sent",
         settle: |request, reference, other| {
             let dry = request.method == Method::PUT && request.path.contains("dryRun=All");
@@ -253,7 +253,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "of several mistakes another one is told: what the answer may look like, the body and the object's absence come first",
         settle: |request, reference, other| {
             let told = (
@@ -274,7 +274,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a kind that does not belong in the body of a create or an update is 400 for every kind, as for Kubernetes' own",
         settle: |request, reference, other| {
             let written = [Method::POST, Method::PUT].contains(&request.method);
@@ -287,7 +287,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "the last page by a selector says that it is; kube-apiserver may promise another, which is empty",
         settle: |request, reference, other| {
             let promised = reference["body"][0]["metadata"]["continue"] == "<continue>";
@@ -299,7 +299,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "warnings come with what is done; kube-apiserver sends them with refusals, too",
         settle: |_, reference, other| {
             if refused(reference) && refused(other) {

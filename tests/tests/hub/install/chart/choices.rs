@@ -168,7 +168,7 @@ fn without_the_charts_own(pod: &mut Value) {
 }
 
 /// Fields whose empty or false value has a meaning.
-const MEANT: [&str; 7] = [
+const MEANINGFUL: [&str; 7] = [
     "allowPrivilegeEscalation",
     "default",
     "emptyDir",
@@ -186,7 +186,7 @@ fn left_out(value: &Value, path: &str, found: &mut Vec<String>) {
         Value::Array(items) => items.is_empty(),
         _ => false,
     };
-    if is_nothing && (value.is_null() || !MEANT.iter().any(|name| path.ends_with(&format!(".{name}")))) {
+    if is_nothing && (value.is_null() || !MEANINGFUL.iter().any(|name| path.ends_with(&format!(".{name}")))) {
         found.push(format!("{path}: {value}"));
     }
     match value {
