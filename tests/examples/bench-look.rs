@@ -141,14 +141,14 @@ fn of_child(work: &dyn Fn() -> Run) -> Run {
 
 impl Row {
     /// The median of the seconds, and the peak memory.
-    fn told(&self) -> (f64, f64) {
+    fn summary(&self) -> (f64, f64) {
         let seconds: Vec<f64> = self.runs.iter().map(|run| run.seconds).collect();
         let memory = self.runs.iter().map(|run| run.memory).fold(0.0, f64::max);
         (median(&seconds), memory)
     }
 
     fn is_above(&self) -> bool {
-        let (seconds, memory) = self.told();
+        let (seconds, memory) = self.summary();
         self.most
             .is_some_and(|(most, bound)| seconds > most || memory > bound)
     }
@@ -157,7 +157,7 @@ impl Row {
 fn table(rows: &[Row]) -> Table {
     let mut table = Table::new(["", "s", "at most, s", "CPU, s", "MiB", "at most, MiB"]);
     for row in rows {
-        let (seconds, memory) = row.told();
+        let (seconds, memory) = row.summary();
         let processor: Vec<f64> = row.runs.iter().map(|run| run.processor).collect();
         let processor = format!("{:.2}", median(&processor));
         let (most, bound) = match row.most {

@@ -53,7 +53,7 @@ pub fn scenarios(dialect: Arc<dyn Dialect>, folder: &str) {
         let scenario = Scenario::read(path);
         let outcome = scenario.run(&dialect);
         if only.is_some() {
-            println!("{}", shown(&outcome));
+            println!("{}", outcome_text(&outcome));
         }
         let problems = scenario.judge(&outcome);
         if !problems.is_empty() {
@@ -83,7 +83,7 @@ fn folders(root: &Path) -> Vec<PathBuf> {
     list
 }
 
-fn shown(outcome: &Result<Answer, Vec<String>>) -> String {
+fn outcome_text(outcome: &Result<Answer, Vec<String>>) -> String {
     match outcome {
         Ok(Answer::Plan(plan)) => serde_saphyr::to_string(plan).unwrap_or_else(|error| error.to_string()),
         Ok(Answer::Advice(items) | Answer::Items(items)) => {

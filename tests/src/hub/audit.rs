@@ -99,7 +99,7 @@ impl Entry {
 
     /// A line with the request, for messages of tests.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let place = [self.namespace(), self.name()];
         let (user, verb, resource, code) = (self.user(), self.verb(), self.resource(), self.code());
         format!(
@@ -191,7 +191,7 @@ impl<'a> Witness<'a> {
         let others: Vec<String> = writes
             .iter()
             .filter(|entry| !is_own(entry))
-            .map(Entry::told)
+            .map(Entry::summary)
             .collect();
         assert!(others.is_empty(), "{others:#?}");
     }
@@ -201,6 +201,6 @@ impl<'a> Witness<'a> {
     pub fn refused_by_berth(&self) -> Vec<String> {
         let entries = self.entries();
         let refused = entries.iter().filter(|entry| entry.is_refused_by_berth());
-        refused.map(Entry::told).collect()
+        refused.map(Entry::summary).collect()
     }
 }

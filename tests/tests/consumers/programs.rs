@@ -107,7 +107,7 @@ fn patched(world: &World, cluster: &str, further: &[&str], patch: &Value) {
 
 /// Checks that the SIG's access library reaches `cluster` by its profile: another server, with its own
 /// CA.
-fn accessed(world: &World, cluster: &str) {
+fn check_access(world: &World, cluster: &str) {
     let there = Server::start();
     let file = kube::config::Kubeconfig::read_from(there.kubeconfig()).unwrap();
     let server = file.clusters[0].cluster.clone().unwrap();
@@ -161,7 +161,7 @@ fn clusters(said: &Value) -> BTreeSet<String> {
 
 /// Checks that an informer of a decision's slices always has a cluster that stays decided, while another
 /// leaves. Returns the other cluster.
-fn followed(world: &World) -> String {
+fn check_informer(world: &World) -> String {
     let mut following = Running::start(program(world, &["-name", KEY, "follow"]));
     let mut before = clusters(&following.next());
     while before.is_empty() {
@@ -183,7 +183,7 @@ fn followed(world: &World) -> String {
 }
 
 /// Checks that a fleet controller engages `cluster` while it is healthy, and disengages it otherwise.
-fn engaged(world: &World, cluster: &str) {
+fn check_engagement(world: &World, cluster: &str) {
     let key = format!("argocd/{cluster}.ocm");
     let mut fleet = Running::start(program(world, &["engage"]));
     let mut seen = BTreeSet::new();
@@ -223,7 +223,7 @@ fn printed(output: &Output) -> Vec<Value> {
 
 /// Checks that Argo CD's clusterDecisionResource finds the clusters of a Decision in its namespace, and
 /// returns an error without one, on which Argo CD does not remove applications.
-fn generated(world: &World) {
+fn check_generator(world: &World) {
     let run = |name: &str| {
         let mut command = Command::new(go::build("consumers", ".", "consumers"));
         command.arg("-kubeconfig").arg(world.kubeconfig());
@@ -248,7 +248,7 @@ fn generated(world: &World) {
 }
 
 /// Checks that the deletion of the profile of a deleted `cluster` waits for a consumer's finalizer.
-fn held(world: &World, cluster: &str) {
+fn check_finalizer(world: &World, cluster: &str) {
     let profile = format!("{cluster}.ocm");
     let mut holder = Running::start(program(world, &["-name", profile.as_str(), "hold"]));
     assert_eq!(holder.next(), json!({"held": profile}));
@@ -268,43 +268,43 @@ fn held(world: &World, cluster: &str) {
 #[test]
 #[ignore = "builds a program in Go: `make consumers`"]
 fn the_access_library_reaches_a_cluster_by_its_profile() {
-    accessed(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
+    check_access(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
 }
 
 #[test]
 #[ignore = "builds a program in Go: `make consumers`"]
 fn an_informer_that_follows_a_decision_never_misses_a_cluster_that_is_decided() {
-    followed(&World::alone(&["ocm/fleet.yaml", "ocm/story-1.yaml"]));
+    check_informer(&World::alone(&["ocm/fleet.yaml", "ocm/story-1.yaml"]));
 }
 
 #[test]
 #[ignore = "builds a program in Go: `make consumers`"]
 fn a_fleet_controller_engages_healthy_clusters_and_disengages_the_others() {
-    engaged(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
+    check_engagement(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
 }
 
 #[test]
 #[ignore = "builds a program in Go: `make consumers`"]
 fn the_cluster_decision_generator_finds_the_clusters_of_a_decision() {
-    generated(&World::alone(&["ocm/fleet.yaml", "ocm/story-1.yaml"]));
+    check_generator(&World::alone(&["ocm/fleet.yaml", "ocm/story-1.yaml"]));
 }
 
 #[test]
 #[ignore = "builds a program in Go: `make consumers`"]
 fn a_consumer_with_a_finalizer_is_waited_for() {
-    held(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
+    check_finalizer(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
 }
 
 #[test]
 #[ignore = "builds a program in Go and runs a real kube-apiserver: `make consumers`"]
 fn the_same_consumers_do_the_same_behind_a_hub() {
     let world = World::behind(&["ocm/fleet.yaml", "ocm/story-1.yaml"]);
-    let left = followed(&world);
-    generated(&world);
+    let left = check_informer(&world);
+    check_generator(&world);
     let mut others = ["cluster1", "cluster2", "cluster3", "cluster4"]
         .into_iter()
         .filter(|cluster| *cluster != left);
-    for done in [accessed, engaged, held] {
+    for done in [check_access, check_engagement, check_finalizer] {
         done(&world, others.next().expect("there are enough clusters"));
     }
 }

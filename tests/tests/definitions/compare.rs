@@ -110,7 +110,7 @@ fn own_columns(version: &Value) -> Value {
 /// Adds the differences of two schemas at `path`.
 pub(crate) fn walk(ours: &Value, theirs: &Value, path: &str, lines: &mut Vec<String>) {
     for attribute in ATTRIBUTES {
-        let (ours, theirs) = (told(ours, attribute), told(theirs, attribute));
+        let (ours, theirs) = (normal_value(ours, attribute), normal_value(theirs, attribute));
         if ours != theirs {
             lines.push(format!("{path}: {attribute}: {ours} here, {theirs} there"));
         }
@@ -143,7 +143,7 @@ pub(crate) fn walk(ours: &Value, theirs: &Value, path: &str, lines: &mut Vec<Str
 }
 
 /// The value of `attribute` in `schema`, normalised.
-fn told(schema: &Value, attribute: &str) -> Value {
+fn normal_value(schema: &Value, attribute: &str) -> Value {
     let value = &schema[attribute];
     match (attribute, value) {
         ("required" | "enum" | "x-kubernetes-list-map-keys", Value::Array(list)) => {

@@ -40,12 +40,12 @@ fn planted_differences_are_seen_and_made_small() {
         );
         for planted in system.planted {
             let mut pair = Pair::new(system, ours(), Box::new(Planter(system, planted)));
-            seen(&mut pair, system, planted);
+            check_detection(&mut pair, system, planted);
         }
     }
 }
 
-fn seen(pair: &mut Pair, system: &System, planted: &Planted) {
+fn check_detection(pair: &mut Pair, system: &System, planted: &Planted) {
     let report = run(pair, 1, WORLDS);
     let name = planted.name;
     let (_, found) = report.found.first().unwrap_or_else(|| {

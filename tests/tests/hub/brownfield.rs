@@ -29,7 +29,7 @@ fn berth(kubeconfig: &Path, words: &str) -> Output {
 }
 
 /// Both outputs of a program, for messages of tests.
-fn told(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     let [out, err] =
         [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     format!("{out}{err}")
@@ -73,7 +73,7 @@ fn healthy(hub: &Hub) {
         if check.status.success() {
             return;
         }
-        last = told(&check);
+        last = output_text(&check);
         std::thread::park_timeout(std::time::Duration::from_millis(200));
     }
     panic!("berth check finds something wrong:\n{last}");
@@ -85,23 +85,23 @@ fn agrees(hub: &Hub) {
         &hub.admin(),
         "compare --only-different --exit-code --agreement-grace-period=0s",
     );
-    assert!(compare.status.success(), "{}", told(&compare));
+    assert!(compare.status.success(), "{}", output_text(&compare));
 }
 
 /// Waits until the observing Berth reports agreement for every existing request.
-fn says_that_it_agrees(hub: &Hub) {
+fn wait_for_agreement(hub: &Hub) {
     let requests = hub.versions(berth_tests::ocm::PLACEMENTS).len();
-    let told = || {
+    let agreements = || {
         let list = hub
             .kubectl("get decisions -A --field-selector status.agrees=True -o name")
             .succeeds();
         list.lines().count()
     };
-    berth_tests::until("every decision to agree", told, |count| *count == requests);
+    berth_tests::until("every decision to agree", agreements, |count| *count == requests);
 }
 
 /// Waits until a namespace is deleted.
-fn gone(hub: &Hub, namespace: &str) {
+fn wait_for_deletion(hub: &Hub, namespace: &str) {
     eventually("the namespace to be gone", || {
         let output = hub.kubectl(&format!("get namespace {namespace}")).run();
         output.err.contains("NotFound").then_some(())

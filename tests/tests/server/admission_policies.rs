@@ -68,7 +68,7 @@ fn refused(server: &Server, object: &Value) -> String {
 }
 
 /// Creates `object`, which must be accepted, and returns kubectl's warnings.
-fn taken(server: &Server, object: &Value) -> String {
+fn create_accepted(server: &Server, object: &Value) -> String {
     let output = server.kubectl("create -f -").input(object.to_string()).run();
     assert!(output.success, "{}", output.err);
     output.err

@@ -89,7 +89,7 @@ impl Writers {
 }
 
 /// The backup's revision, from the output of `berth backup`.
-fn taken_at(printed: &str) -> u64 {
+fn backup_revision(printed: &str) -> u64 {
     let after = printed.split("at revision ").nth(1).expect(printed);
     let number = after.split_whitespace().next().expect(printed);
     number.parse().expect(printed)
@@ -112,7 +112,7 @@ async fn a_backup_taken_under_write_load_has_what_was_acknowledged_before_and_no
         let taking = move || ok(&run("backup", &data, &["--to", to.to_str().unwrap()]));
         tokio::task::spawn_blocking(taking).await.unwrap()
     };
-    let at = taken_at(&printed);
+    let at = backup_revision(&printed);
     let acknowledged = writers.end().await;
     let (all, last) = maps(&server.kubeconfig()).await;
     assert!(acknowledged.len() > before.len(), "it was written meanwhile");

@@ -49,7 +49,7 @@ struct Outcome {
 }
 
 /// Runs the suite's program, and returns its outcome of each spec.
-fn told(arguments: &[&str], report: &Path) -> BTreeMap<String, Outcome> {
+fn spec_outcomes(arguments: &[&str], report: &Path) -> BTreeMap<String, Outcome> {
     let program = go::build(MODULE, ".", "specs");
     let output = Command::new(program)
         .args(arguments)
@@ -90,7 +90,7 @@ fn run<'a>(server: &Server, specs: impl Iterator<Item = &'a String>) -> BTreeMap
         // There is no controller that creates them.
         "-e2e-verify-service-account=false",
     ];
-    told(&arguments, &report)
+    spec_outcomes(&arguments, &report)
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn what_is_excused_still_fails() {
 #[ignore = "make conformance: builds Kubernetes' end-to-end tests"]
 fn every_spec_of_api_machinery_is_on_one_of_the_lists() {
     let report = tempfile::NamedTempFile::new().unwrap();
-    let all = told(&["-specs-list"], report.path());
+    let all = spec_outcomes(&["-specs-list"], report.path());
     let (required, excused) = (required(), excused());
     let both: Vec<_> = required
         .iter()

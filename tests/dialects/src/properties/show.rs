@@ -38,12 +38,12 @@ pub(crate) fn views(inventory: &dyn Inventory, now: Timestamp) -> Views {
     });
     let targets = (0..inventory.count()).map(|candidate| {
         let cluster = inventory.cluster_name(candidate);
-        let text = told(
+        let text = view_text(
             &inventory.target_name(candidate),
             &inventory.target(candidate, now),
         );
         let alone = inventory.target_of(&cluster, now);
-        let alone = alone.map(|(name, view)| told(&name, &view));
+        let alone = alone.map(|(name, view)| view_text(&name, &view));
         assert_eq!(alone.as_ref(), Some(&text), "{cluster} asked for by its name");
         (cluster, text)
     });
@@ -54,7 +54,7 @@ pub(crate) fn views(inventory: &dyn Inventory, now: Timestamp) -> Views {
 }
 
 /// The view of a target as text.
-fn told(name: &str, view: &TargetView) -> String {
+fn view_text(name: &str, view: &TargetView) -> String {
     let ready = (view.ready, view.ready_reason, &view.ready_message, view.cordoned);
     let rest = (
         &view.taints,

@@ -43,7 +43,7 @@ fn names_a_system(code: &str) -> Option<String> {
 }
 
 /// The files outside of [`PLACES`] that name a system, with the word.
-fn found() -> Vec<(String, String)> {
+fn findings() -> Vec<(String, String)> {
     let files = sources().into_iter().filter_map(|path| {
         let shown = shown(&path);
         let tried = shown.split(['/', '.']).any(is_for_tests) || !shown.contains("/src/");
@@ -58,17 +58,17 @@ fn found() -> Vec<(String, String)> {
 
 #[test]
 fn no_system_is_named_outside_of_its_place() {
-    let found = found();
-    let problems: Vec<String> = found
+    let findings = findings();
+    let problems: Vec<String> = findings
         .iter()
         .filter(|(file, _)| LEFT.iter().all(|(left, _)| left != file))
         .map(|(file, word)| format!("{file} names {word:?}: that belongs in a dialect"))
         .collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    let found: BTreeSet<&str> = found.iter().map(|(file, _)| file.as_str()).collect();
+    let findings: BTreeSet<&str> = findings.iter().map(|(file, _)| file.as_str()).collect();
     for (left, _) in LEFT {
         assert!(
-            found.contains(left),
+            findings.contains(left),
             "{left} names no system: take it off the list"
         );
     }

@@ -94,7 +94,7 @@ fn files(package: &str) -> Vec<PathBuf> {
 }
 
 /// The paths that `code` includes.
-fn taken_in(code: &str) -> Vec<&str> {
+fn included_files(code: &str) -> Vec<&str> {
     ["include_str!(", "include_bytes!(", "#[path = "]
         .into_iter()
         .flat_map(|word| code.split(word).skip(1))
@@ -131,7 +131,9 @@ fn a_published_crate_reads_no_file_of_another_package() {
             .filter(|file| file.extension().is_some_and(|end| end == "rs"))
         {
             let code = std::fs::read_to_string(folder(&package).join(file)).expect("sources are text");
-            let out = taken_in(&code).into_iter().filter(|path| leaves(file, path));
+            let out = included_files(&code)
+                .into_iter()
+                .filter(|path| leaves(file, path));
             problems.extend(out.map(|path| format!("{name}: {} takes in {path}", file.display())));
         }
     }
@@ -141,7 +143,7 @@ fn a_published_crate_reads_no_file_of_another_package() {
 #[test]
 fn a_file_of_another_package_would_be_seen() {
     let code = "#[path = \"../../tests/src/etcd.rs\"]\nmod etcd;\nconst ROWS: &str = include_str!(\n    \"rows.json\");";
-    assert_eq!(taken_in(code), ["rows.json", "../../tests/src/etcd.rs"]);
+    assert_eq!(included_files(code), ["rows.json", "../../tests/src/etcd.rs"]);
     assert!(leaves(Path::new("tests/etcd.rs"), "../../tests/src/etcd.rs"));
     assert!(!leaves(Path::new("src/lib.rs"), "../README.md"));
 }

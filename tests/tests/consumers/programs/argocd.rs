@@ -23,7 +23,7 @@ fn generate(server: &Server, set: &Path) -> Output {
 }
 
 /// Creates the Secret that registers a cluster in Argo CD.
-fn known(server: &Server, cluster: &str) {
+fn register_cluster(server: &Server, cluster: &str) {
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret",
         "metadata": {"name": cluster, "namespace": "argocd", "labels": {"argocd.argoproj.io/secret-type": "cluster"}},
@@ -58,7 +58,7 @@ fn argo_cds_own_generator_gives_an_application_set_the_clusters_of_its_decision(
         (!names.is_empty()).then_some(names)
     });
     for cluster in &decided {
-        known(&server, cluster);
+        register_cluster(&server, cluster);
     }
     let set = deployed("applicationset-ocm.yaml");
     let output = generate(&server, &set);

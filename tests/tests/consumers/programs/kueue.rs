@@ -47,11 +47,11 @@ fn kueue_on(hub: &Hub, dispatcher: &str) {
     hub.kubectl("wait --for=condition=Established crd --all --timeout=60s")
         .succeeds();
     hub.ensure(&["create", "namespace", "kueue-system"]);
-    configured(hub, dispatcher);
+    set_dispatcher(hub, dispatcher);
 }
 
 /// Sets the dispatcher in Kueue's configuration.
-fn configured(hub: &Hub, dispatcher: &str) {
+fn set_dispatcher(hub: &Hub, dispatcher: &str) {
     let text = format!(
         "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmultiKueue:\n  dispatcherName: {dispatcher}\n"
     );
@@ -129,7 +129,7 @@ fn nominated(hub: &Hub, namespace: &str, name: &str) -> Value {
 }
 
 /// The note of the Workload's Event with this reason.
-fn told(hub: &Hub, namespace: &str, name: &str, reason: &str) -> String {
+fn event_note(hub: &Hub, namespace: &str, name: &str, reason: &str) -> String {
     eventually(&format!("the Event {reason} about {name}"), || {
         let events = get(hub, "events.events.k8s.io", namespace);
         let mut all = events["items"].as_array()?.iter();
@@ -270,7 +270,7 @@ fn kueue_sends_a_workload_to_the_clusters_of_its_decision_and_the_first_that_has
         });
     };
     is_nominated(json!(["cluster1"]));
-    let note = told(&hub, NAMESPACE, "sample", "ClustersNominated");
+    let note = event_note(&hub, NAMESPACE, "sample", "ClustersNominated");
     assert!(
         note.starts_with("cluster1 nominated by decision placement.ocm: cluster1"),
         "{note}"
@@ -396,7 +396,7 @@ fn what_cannot_be_nominated_is_told_on_the_workload_and_nothing_is_written() {
     }
     // So far, Kueue dispatches by itself.
     assert!(nominated(&hub, "garden-dev", "web").is_null());
-    configured(&hub, OURS);
+    set_dispatcher(&hub, OURS);
     let seed = eventually("the Shoot's seed to be nominated", || {
         let names = nominated(&hub, "garden-dev", "web");
         names.is_array().then_some(names)
@@ -413,7 +413,7 @@ fn what_cannot_be_nominated_is_told_on_the_workload_and_nothing_is_written() {
         ("unplaced", "DecisionNotBound", "nowhere.ocm"),
         ("unreached", "ClusterNotInMultiKueue", ".ocm"),
     ] {
-        let note = told(&hub, NAMESPACE, name, reason);
+        let note = event_note(&hub, NAMESPACE, name, reason);
         assert!(note.contains(word), "{note}");
         assert!(
             nominated(&hub, NAMESPACE, name).is_null(),
@@ -430,7 +430,7 @@ fn what_cannot_be_nominated_is_told_on_the_workload_and_nothing_is_written() {
         .succeeds();
     let waits = || {
         waiting(&hub, NAMESPACE, "wide", &named("placement.ocm"), "everything");
-        told(&hub, NAMESPACE, "wide", "TooManyClusters")
+        event_note(&hub, NAMESPACE, "wide", "TooManyClusters")
     };
     // Kueue's limit is read again after ten seconds.
     eventually("the new limit to be known", || {

@@ -24,7 +24,7 @@ pub(super) const KNOWN_DIFFERENCES: &[KnownDifference] = &[
         why: "a listed cluster that is ineligible for the moment keeps its binding after a change of the list; KubeFleet lets it go",
         settle: |case, theirs, ours| {
             if case.object("ClusterResourcePlacement")["spec"]["policy"]["placementType"] == "PickFixed" {
-                for cluster in kept(case, theirs, ours) {
+                for cluster in kept_clusters(case, theirs, ours) {
                     *theirs = without(theirs, &cluster);
                     *ours = without(ours, &cluster);
                 }
@@ -50,7 +50,7 @@ pub(super) const KNOWN_DIFFERENCES: &[KnownDifference] = &[
 
 /// The listed clusters with an active binding by an older policy, which Berth keeps and the original
 /// does not.
-fn kept(case: &Case<'_>, theirs: &Value, ours: &Value) -> Vec<String> {
+fn kept_clusters(case: &Case<'_>, theirs: &Value, ours: &Value) -> Vec<String> {
     let policy = &case.object("ClusterResourcePlacement")["spec"]["policy"];
     let listed = policy["clusterNames"].as_array().into_iter().flatten();
     let names = listed.filter_map(Value::as_str).map(str::to_owned);

@@ -56,7 +56,7 @@ impl Case {
         self
     }
 
-    fn asked(mut self, requests: Requests) -> Self {
+    fn with_requests(mut self, requests: Requests) -> Self {
         self.requests = requests;
         self
     }
@@ -134,18 +134,18 @@ pub(crate) fn parameters(namespace: &str) -> Vec<Value> {
 
 /// All cases.
 pub(crate) fn all() -> Vec<Case> {
-    let mut all = said();
-    all.extend(seen());
-    all.extend(chosen());
-    all.extend(failing());
-    all.extend(changed());
+    let mut all = message_cases();
+    all.extend(variable_cases());
+    all.extend(match_cases());
+    all.extend(failing_cases());
+    all.extend(mutation_cases());
     all
 }
 
 const FEW: &str = "object.spec.numberOfClusters <= 2";
 
 /// Cases about messages of a failed validation.
-fn said() -> Vec<Case> {
+fn message_cases() -> Vec<Case> {
     vec![
         one("plain", FEW),
         one("trimmed", "  object.spec.numberOfClusters <= 2\n"),
@@ -183,7 +183,7 @@ fn said() -> Vec<Case> {
 }
 
 /// Cases about variables of expressions.
-fn seen() -> Vec<Case> {
+fn variable_cases() -> Vec<Case> {
     vec![
         case(
             "variables",
@@ -234,22 +234,22 @@ fn seen() -> Vec<Case> {
             json!({"expression": "object.spec.numberOfClusters >= oldObject.spec.numberOfClusters",
                 "messageExpression": "string(oldObject.spec.numberOfClusters) + ' to ' + string(object.spec.numberOfClusters)"}),
         )
-        .asked(Requests::Updates),
+        .with_requests(Requests::Updates),
         with(
             "goes",
             json!({"expression": "oldObject.spec.numberOfClusters != 3 || object != null", "message": "stays"}),
         )
-        .asked(Requests::Deletes),
+        .with_requests(Requests::Deletes),
         with(
             "status",
             json!({"expression": "object.status.numberOfSelectedClusters <= 2", "messageExpression": "request.subResource"}),
         )
-        .asked(Requests::Statuses),
+        .with_requests(Requests::Statuses),
     ]
 }
 
 /// Cases about matched writes, and about parameters.
-fn chosen() -> Vec<Case> {
+fn match_cases() -> Vec<Case> {
     let limited = json!({"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "validations": [{
         "expression": "object.spec.numberOfClusters <= int(params.data.most)", "messageExpression": "string(params.metadata.name)"}]});
     let limited = |name, by: Value| case(name, limited.clone()).bound(json!({"paramRef": by}));
@@ -303,7 +303,7 @@ fn chosen() -> Vec<Case> {
             "apiVersions": ["*"], "resources": ["*"], "operations": ["*"]}]}})),
         with("rights", json!({"expression": rights("get"), "messageExpression": "request.userInfo.username"})),
         with("no-rights", json!({"expression": rights("get"), "messageExpression": "request.userInfo.username"}))
-            .asked(Requests::CreatesOfBob),
+            .with_requests(Requests::CreatesOfBob),
         one(
             "other-rights",
             "!authorizer.serviceAccount('default', 'robot').group('').resource('pods').check('list').allowed() && \
@@ -313,7 +313,7 @@ fn chosen() -> Vec<Case> {
 }
 
 /// Cases whose evaluation fails.
-fn failing() -> Vec<Case> {
+fn failing_cases() -> Vec<Case> {
     let wrong = json!([{"expression": "object.spec.nothing == 1"}]);
     vec![
         case("fails", json!({"validations": wrong})),
@@ -345,7 +345,7 @@ fn failing() -> Vec<Case> {
 }
 
 /// Cases that change objects.
-fn changed() -> Vec<Case> {
+fn mutation_cases() -> Vec<Case> {
     let case = |name, mutations: Value| case(name, json!({"mutations": mutations}));
     vec![
         case(

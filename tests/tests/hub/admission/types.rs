@@ -122,7 +122,7 @@ fn policies(all: &All) -> Vec<Value> {
 }
 
 /// The warnings of kube-apiserver's type checker.
-fn said_upstream(all: &All, policies: &[Value]) -> Vec<Value> {
+fn upstream_warnings(all: &All, policies: &[Value]) -> Vec<Value> {
     let program = berth_tests::go::build("typecheck", ".", "typecheck");
     let kinds: Vec<Value> = all
         .0
@@ -169,7 +169,7 @@ fn without_numbers(text: &str, kind: &str) -> String {
 fn warnings_about_types_are_those_of_kube_apiserver() {
     let all = All::new();
     let policies = policies(&all);
-    let upstream = said_upstream(&all, &policies);
+    let upstream = upstream_warnings(&all, &policies);
     let (mut warned, mut differences) = (0, Vec::new());
     for (policy, theirs) in policies.iter().zip(upstream) {
         let rule = &policy["spec"]["matchConstraints"]["resourceRules"][0];

@@ -34,7 +34,7 @@ async fn front_proxy(hub: &Hub, berth: &Berth) -> Client {
 }
 
 /// Sends a request as the aggregator requests documents: as its own user, without groups.
-async fn asked(client: &Client, path: &str, headers: &[(&str, &str)]) -> Answer {
+async fn document_of(client: &Client, path: &str, headers: &[(&str, &str)]) -> Answer {
     let aggregator = [("x-remote-user", "system:kube-aggregator")];
     send(
         client,
@@ -51,12 +51,12 @@ async fn asked(client: &Client, path: &str, headers: &[(&str, &str)]) -> Answer 
 async fn the_aggregator_reads_discovery_in_either_form_and_only_when_it_changed() {
     let (hub, berth) = shared().await;
     let client = front_proxy(hub, berth).await;
-    let answer = asked(&client, "/apis", &[("accept", DISCOVERY)]).await;
+    let answer = document_of(&client, "/apis", &[("accept", DISCOVERY)]).await;
     assert_eq!(answer.header("content-type"), DISCOVERY);
     assert_eq!(answer.json()["kind"], "APIGroupDiscoveryList");
     assert!(answer.header("vary").contains("Accept"));
     let etag = answer.header("etag").to_owned();
-    let again = asked(
+    let again = document_of(
         &client,
         "/apis",
         &[("accept", DISCOVERY), ("if-none-match", &etag)],
@@ -64,7 +64,7 @@ async fn the_aggregator_reads_discovery_in_either_form_and_only_when_it_changed(
     .await;
     assert_eq!((again.code, again.body.len()), (304, 0));
     let old = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
-    let fallen = asked(&client, "/apis", &[("accept", old)]).await;
+    let fallen = document_of(&client, "/apis", &[("accept", old)]).await;
     assert_eq!(fallen.json()["kind"], "APIGroupList");
 }
 
@@ -73,17 +73,17 @@ async fn the_aggregator_reads_discovery_in_either_form_and_only_when_it_changed(
 async fn the_aggregator_reads_documents_without_being_in_any_group() {
     let (hub, berth) = shared().await;
     let client = front_proxy(hub, berth).await;
-    let index = asked(&client, "/openapi/v3", &[]).await;
+    let index = document_of(&client, "/openapi/v3", &[]).await;
     let path = "apis/scheduling.berth.dev/v1alpha1";
     let url = index.json()["paths"][path]["serverRelativeURL"]
         .as_str()
         .expect("the group is in the index")
         .to_owned();
-    let document = asked(&client, &url, &[]).await;
+    let document = document_of(&client, &url, &[]).await;
     assert!(document.code == 200 && document.header("cache-control").contains("immutable"));
-    let stale = asked(&client, &format!("/openapi/v3/{path}?hash=00"), &[]).await;
+    let stale = document_of(&client, &format!("/openapi/v3/{path}?hash=00"), &[]).await;
     assert_eq!((stale.code, stale.header("location")), (301, &*url));
-    let merged = asked(&client, "/openapi/v2", &[]).await;
+    let merged = document_of(&client, "/openapi/v2", &[]).await;
     assert_eq!(
         (merged.code, &merged.json()["swagger"]),
         (200, &Value::from("2.0"))

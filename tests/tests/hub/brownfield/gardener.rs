@@ -23,7 +23,7 @@ const STAYING: usize = 12;
 
 /// Berth's Seeds for a Shoot: the decided one and those with the same score, of which the scheduler takes
 /// any.
-fn foretold(hub: &Hub, name: &str) -> BTreeSet<String> {
+fn predicted_seeds(hub: &Hub, name: &str) -> BTreeSet<String> {
     let path = format!(
         "get --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/{}/decisions/{name}.gardener/scheduling",
         SHOOTS.0
@@ -85,7 +85,7 @@ fn churn(hub: &Hub, scheduler: &Scheduler) -> usize {
         }
         scheduler.pause(true);
         let name = create(hub, number);
-        let expected = foretold(hub, &name);
+        let expected = predicted_seeds(hub, &name);
         scheduler.pause(false);
         let seed = bound(hub, &name);
         assert!(
@@ -113,7 +113,7 @@ fn scheduler_is_refused_nothing(witness: &Witness<'_>) {
     let refused: Vec<String> = writes
         .iter()
         .filter(|entry| entry.code() >= 400 && ![404, 409].contains(&entry.code()))
-        .map(Entry::told)
+        .map(Entry::summary)
         .collect();
     assert!(refused.is_empty(), "{refused:#?}");
     let by_berth = witness.refused_by_berth();

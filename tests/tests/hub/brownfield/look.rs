@@ -10,7 +10,7 @@ use berth_tests::ocm;
 use berth_tests::ocm::world::USUAL;
 use serde_json::json;
 
-use crate::brownfield::{berth, told};
+use crate::brownfield::{berth, output_text};
 
 /// The reading user.
 const VERA: &str = "vera";
@@ -45,7 +45,7 @@ fn only_read(witness: &Witness<'_>) {
     let others: Vec<String> = hers
         .iter()
         .filter(|entry| entry.is_write() && !is_question(entry) || entry.resource().starts_with("secrets"))
-        .map(|entry| entry.told())
+        .map(|entry| entry.summary())
         .collect();
     assert!(others.is_empty(), "{others:#?}");
 }
@@ -102,8 +102,8 @@ fn a_hub_without_berth_is_looked_at_by_reading_alone_and_agrees_with_its_schedul
     let witness = hub.witness();
 
     let check = berth(&vera, "check");
-    assert_eq!(check.status.code(), Some(3), "{}", told(&check));
-    let table = told(&check);
+    assert_eq!(check.status.code(), Some(3), "{}", output_text(&check));
+    let table = output_text(&check);
     assert!(
         table.contains("Berth is not installed here") && !table.contains("manifests"),
         "{table}"
@@ -140,7 +140,7 @@ fn a_hub_without_berth_is_looked_at_by_reading_alone_and_agrees_with_its_schedul
         ),
     ] {
         let output = berth(&vera, words);
-        let text = told(&output);
+        let text = output_text(&output);
         assert!(output.status.success() && text.contains(part), "{words}: {text}");
         if !words.contains(&files) {
             assert!(text.contains(" as vera;"), "{words}: {text}");
@@ -148,9 +148,9 @@ fn a_hub_without_berth_is_looked_at_by_reading_alone_and_agrees_with_its_schedul
     }
     let output = berth(&vera, "manifests rbac --mode=observe --detect");
     assert!(
-        output.status.success() && told(&output).contains("found ocm: --source=ocm=hub"),
+        output.status.success() && output_text(&output).contains("found ocm: --source=ocm=hub"),
         "{}",
-        told(&output)
+        output_text(&output)
     );
     console(&hub, &vera);
     only_read(&witness);
@@ -189,7 +189,7 @@ fn listing_what_the_scheduler_reads_is_all_the_right_that_looking_takes() {
         "simulate --independent",
     ] {
         let output = berth(&vera, words);
-        let text = told(&output);
+        let text = output_text(&output);
         assert!(output.status.success(), "{words}: {text}");
         let first = String::from_utf8_lossy(&output.stderr);
         assert!(

@@ -12,7 +12,9 @@ use berth_tests::{eventually, hub, ocm};
 use serde_json::json;
 
 use crate::brownfield::dump::Dump;
-use crate::brownfield::{agrees, berth, for_ocm, gone, healthy, says_that_it_agrees, told};
+use crate::brownfield::{
+    agrees, berth, for_ocm, healthy, output_text, wait_for_agreement, wait_for_deletion,
+};
 
 /// Default duration of the changes in seconds, and the environment variable with another value.
 pub(crate) const SECONDS: (&str, u64) = ("BROWNFIELD_SECONDS", 10);
@@ -48,7 +50,7 @@ pub(crate) fn churn(hub: &Hub) {
         patch(hub, &cluster, r#"{"spec": {"taints": null}}"#);
         hub.kubectl(&format!("delete namespace {namespace} --wait=false"))
             .succeeds();
-        gone(hub, &namespace);
+        wait_for_deletion(hub, &namespace);
         round += 1;
     }
 }
@@ -73,7 +75,7 @@ pub(crate) fn is_still(hub: &Hub) {
         .entries()
         .iter()
         .filter(|entry| entry.is_write() && entry.resource().starts_with("placement"))
-        .map(Entry::told)
+        .map(Entry::summary)
         .collect();
     assert!(before == after && writes.is_empty(), "{writes:#?}");
 }
@@ -100,7 +102,7 @@ fn namespaces_wait_while_berth_is_down(hub: &Hub, berth: &mut Berth) {
     });
     hub.kubectl("delete apiservice v1alpha1.scheduling.berth.dev")
         .succeeds();
-    gone(hub, "waiting");
+    wait_for_deletion(hub, "waiting");
 }
 
 #[test]
@@ -119,7 +121,7 @@ fn who_observes_beside_ocm_agrees_writes_its_own_alone_refuses_nothing_and_leave
     let running = installation.install(&hub, &[]);
     healthy(&hub);
     agrees(&hub);
-    says_that_it_agrees(&hub);
+    wait_for_agreement(&hub);
     is_still(&hub);
     before.requires_others(&hub);
     let refused = witness.refused_by_berth();
@@ -132,7 +134,7 @@ fn who_observes_beside_ocm_agrees_writes_its_own_alone_refuses_nothing_and_leave
     churn(&hub);
     ocm::settle(&hub);
     agrees(&hub);
-    says_that_it_agrees(&hub);
+    wait_for_agreement(&hub);
     is_still(&hub);
     namespaces_wait_while_berth_is_down(&hub, &mut running);
     // It serves again after another installation.
@@ -146,7 +148,7 @@ fn who_observes_beside_ocm_agrees_writes_its_own_alone_refuses_nothing_and_leave
     let failed: Vec<String> = ours
         .iter()
         .filter(|entry| entry.code() == 403)
-        .map(Entry::told)
+        .map(Entry::summary)
         .collect();
     let terminating = |line: &String| line.contains("because it is being terminated");
     assert!(failed.iter().all(terminating), "{failed:#?}");
@@ -162,9 +164,9 @@ pub(crate) fn uninstalled<T>(hub: &Hub, running: T) {
         &hub.admin(),
         "uninstall --delete-namespace --delete-configurations",
     );
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", output_text(&output));
     drop(running);
-    gone(hub, hub::berth::NAMESPACE);
+    wait_for_deletion(hub, hub::berth::NAMESPACE);
 }
 
 /// Requires that a command whose output is closed early (`| head`) ends without an error message.
@@ -178,5 +180,5 @@ fn ends_quietly(hub: &Hub, words: &str) {
         .expect("berth runs");
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("it ends");
-    assert!(output.stderr.is_empty(), "{}", told(&output));
+    assert!(output.stderr.is_empty(), "{}", output_text(&output));
 }

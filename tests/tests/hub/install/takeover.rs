@@ -33,7 +33,7 @@ fn berth(hub: &Hub, words: &str) -> Command {
 }
 
 fn run(hub: &Hub, words: &str) -> (Option<i32>, String) {
-    told(berth(hub, words).output().expect("berth runs"))
+    code_and_text(berth(hub, words).output().expect("berth runs"))
 }
 
 fn begin(hub: &Hub, words: &str) -> Child {
@@ -42,7 +42,7 @@ fn begin(hub: &Hub, words: &str) -> Child {
     command.spawn().expect("berth runs")
 }
 
-fn told(output: Output) -> (Option<i32>, String) {
+fn code_and_text(output: Output) -> (Option<i32>, String) {
     let text = [output.stdout, output.stderr].concat();
     (output.status.code(), String::from_utf8_lossy(&text).into_owned())
 }
@@ -145,7 +145,7 @@ fn a_system_is_decided_once_its_own_scheduler_is_stopped_and_given_back_to_it() 
         .succeeds();
     assert_eq!(seed(&hub, "two"), None, "Berth waits");
     lease(&hub, "");
-    let (code, text) = told(taking.wait_with_output().expect("it ends"));
+    let (code, text) = code_and_text(taking.wait_with_output().expect("it ends"));
     assert_eq!(code, Some(0), "{text}");
     assert!(
         text.contains("waiting: ") && text.contains("Berth decides gardener"),
@@ -160,7 +160,7 @@ fn a_system_is_decided_once_its_own_scheduler_is_stopped_and_given_back_to_it() 
     assert!(text.contains("decided by nobody until it does"), "{text}");
     let giving = begin(&hub, "handback gardener --yes --timeout=2m");
     lease(&hub, "pod-2");
-    let (code, text) = told(giving.wait_with_output().expect("it ends"));
+    let (code, text) = code_and_text(giving.wait_with_output().expect("it ends"));
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("scale deployment gardener-scheduler"), "{text}");
     eventually("guards to end", || moves(&hub, "two").then_some(()));

@@ -32,7 +32,7 @@ fn annotate(hub: &Hub, namespace: &str) -> berth_tests::Output {
 }
 
 /// Checks refusals and defaults.
-fn asked(hub: &Hub) {
+fn check_calls(hub: &Hub) {
     let refused = annotate(hub, "default");
     assert!(
         !refused.success && refused.err.contains("namespaces.kcp.berth.dev"),
@@ -166,7 +166,7 @@ fn what_is_protected_is_asked_about_and_nothing_waits_for_berth() {
             .contains("aws-eu2.gardener")
             .then_some(())
     });
-    asked(&hub);
+    check_calls(&hub);
 
     hub.kubectl("create namespace passed").succeeds();
     berth.kill();

@@ -5,7 +5,7 @@ use berth_tests::eventually;
 use berth_tests::hub::Hub;
 use serde_json::{Value, json};
 
-use super::{DECISIONS, PROFILES, items, names, placed, publish, told, upstream_definitions};
+use super::{DECISIONS, PROFILES, items, names, placed, publish, reason_message, upstream_definitions};
 
 const SLICE: &str = "story-1.placement.ocm-0";
 
@@ -31,10 +31,10 @@ fn slice(hub: &Hub, namespace: &str) -> Value {
         "schedulerName": "somebody",
     });
     hub.kubectl("create -f -").input(slice.to_string()).succeeds();
-    shown(hub, namespace)
+    current_slice(hub, namespace)
 }
 
-fn shown(hub: &Hub, namespace: &str) -> Value {
+fn current_slice(hub: &Hub, namespace: &str) -> Value {
     hub.kubectl(&format!(
         "get {DECISIONS} {SLICE} -n {namespace} -o json --show-managed-fields"
     ))
@@ -48,7 +48,7 @@ fn a_placement_decision_of_others_is_left_alone_and_berths_own_comes_when_it_is_
     upstream_definitions(&hub);
     let theirs = slice(&hub, "argocd");
     publish(&hub, "argo", "argocd");
-    let message = told(&hub, "argo", "NameTaken");
+    let message = reason_message(&hub, "argo", "NameTaken");
     assert!(
         message.contains(SLICE) && message.contains("somebody"),
         "{message}"
@@ -65,14 +65,14 @@ fn a_placement_decision_of_others_is_left_alone_and_berths_own_comes_when_it_is_
     eventually("the profiles to go", || {
         names(&hub, PROFILES, "argocd").is_empty().then_some(())
     });
-    assert_eq!(shown(&hub, "argocd"), theirs);
+    assert_eq!(current_slice(&hub, "argocd"), theirs);
 
     publish(&hub, "argo", "argocd");
-    told(&hub, "argo", "NameTaken");
-    assert_eq!(shown(&hub, "argocd"), theirs);
+    reason_message(&hub, "argo", "NameTaken");
+    assert_eq!(current_slice(&hub, "argocd"), theirs);
     hub.kubectl(&format!("delete {DECISIONS} {SLICE} -n argocd"))
         .succeeds();
-    told(&hub, "argo", "Published");
+    reason_message(&hub, "argo", "Published");
     let slices = items(&hub, DECISIONS, "argocd");
     let ours = slices.iter().find(|slice| slice["metadata"]["name"] == SLICE);
     assert_eq!(ours.expect("it is there")["schedulerName"], "berth-ocm");

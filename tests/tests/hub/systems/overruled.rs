@@ -56,7 +56,7 @@ fn bend(hub: &Hub) {
     });
 }
 
-fn shown(hub: &Hub, name: &str) -> Value {
+fn current_shoot(hub: &Hub, name: &str) -> Value {
     hub.kubectl(&format!("get shoot {name} -n garden-dev -o json"))
         .json()
 }
@@ -93,7 +93,7 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
         told.contains("spec.seedName") && told.contains("it was put back as it was"),
         "{told}"
     );
-    let before = shown(&hub, "bent");
+    let before = current_shoot(&hub, "bent");
     assert_eq!(before["spec"]["seedName"], Value::Null, "{before}");
     // Berth does not retry immediately, or it would have written many times until the event of the other
     // shoot.
@@ -109,7 +109,7 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
         events.iter().any(is_told).then_some(())
     });
     let tries = |shoot: &Value| shoot["metadata"]["generation"].as_i64().unwrap_or_default();
-    let after = shown(&hub, "bent");
+    let after = current_shoot(&hub, "bent");
     // Each attempt has two writes: the decision, and its revert.
     assert!(tries(&after) - tries(&before) <= 2, "{before}\n{after}");
     hub.kubectl(&format!("delete mutatingadmissionpolicybinding {NAME}"))
@@ -117,7 +117,7 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
     hub.kubectl(&format!("delete mutatingadmissionpolicy {NAME}"))
         .succeeds();
     let seed = eventually("the shoot to be placed", || {
-        shown(&hub, "bent")["spec"]["seedName"]
+        current_shoot(&hub, "bent")["spec"]["seedName"]
             .as_str()
             .map(str::to_owned)
     });

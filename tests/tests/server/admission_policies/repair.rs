@@ -3,7 +3,7 @@
 use berth_tests::Server;
 use serde_json::json;
 
-use super::{apply, deployment, refused, taken, validating};
+use super::{apply, create_accepted, deployment, refused, validating};
 
 #[test]
 fn a_policy_that_refuses_everything_can_be_changed_and_deleted() {
@@ -29,5 +29,5 @@ fn a_policy_that_refuses_everything_can_be_changed_and_deleted() {
     server
         .kubectl("delete validatingadmissionpolicy everything")
         .succeeds();
-    taken(&server, &deployment("web", "default", 1));
+    create_accepted(&server, &deployment("web", "default", 1));
 }

@@ -3,7 +3,7 @@
 use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
 
-use super::{apply, deployment, rule, taken, validating};
+use super::{apply, create_accepted, deployment, rule, validating};
 
 /// Waits until the policy's status is of its last generation, and returns it.
 fn status(server: &Server, name: &str) -> Value {
@@ -59,7 +59,7 @@ fn what_does_not_go_with_the_kinds_of_the_rules_stands_in_the_status_until_it_is
         .map(|entry| &entry["manager"]);
     assert_eq!(owner.collect::<Vec<_>>(), ["validatingadmissionpolicy-status"]);
     // The problem is a warning, and the policy is in force.
-    taken(
+    create_accepted(
         &server,
         &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "default"}}),
     );
@@ -68,5 +68,5 @@ fn what_does_not_go_with_the_kinds_of_the_rules_stands_in_the_status_until_it_is
     let policy = status(&server, "typed");
     assert_eq!(policy["status"]["typeChecking"], json!({}));
     assert_eq!(policy["status"]["observedGeneration"], 2);
-    taken(&server, &deployment("web", "default", 1));
+    create_accepted(&server, &deployment("web", "default", 1));
 }

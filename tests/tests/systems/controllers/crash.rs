@@ -52,7 +52,7 @@ fn are_empty_queues(metrics: &str) -> bool {
 }
 
 /// Runs the story with `fault`, and returns its state and whether the fault was reached.
-fn tell(story: &Story, fault: &str, wanted: Option<&Value>) -> (Value, bool) {
+fn run_story(story: &Story, fault: &str, wanted: Option<&Value>) -> (Value, bool) {
     let mut victim = Victim::start(fault);
     for phase in story.phases {
         through(&mut victim, |victim| {
@@ -84,10 +84,10 @@ fn stride() -> usize {
 
 /// Runs the story with a fault before one commit after the other.
 fn survives_crashes(story: &Story, mode: &str) {
-    let (calm, died) = tell(story, mode.trim_start_matches(','), None);
+    let (calm, died) = run_story(story, mode.trim_start_matches(','), None);
     assert!(!died, "nothing dies without a fault");
     for number in (1..).step_by(stride()) {
-        let (state, reached) = tell(story, &format!("before={number}{mode}"), Some(&calm));
+        let (state, reached) = run_story(story, &format!("before={number}{mode}"), Some(&calm));
         assert_eq!(
             state, calm,
             "{}: killed before commit {number}{mode}",

@@ -8,7 +8,7 @@ use crate::syncer::world::{World, register, until};
 const MARK: &str = "internal.workloads.kcp.dev/cluster";
 
 /// Creates a namespace with config maps, and waits for their copies.
-fn filled(world: &World, namespace: &str, names: &[&str]) {
+fn fill(world: &World, namespace: &str, names: &[&str]) {
     world.place(namespace);
     for name in names {
         world
@@ -24,7 +24,7 @@ fn uid(object: &Value) -> &str {
 }
 
 /// Waits until the same copy has the mark of the current registration.
-fn taken_over(world: &World, namespace: &str, name: &str, before: &Value) {
+fn wait_for_takeover(world: &World, namespace: &str, name: &str, before: &Value) {
     let east = &world.clusters[0];
     let copy = until(&format!("{namespace}/{name} to be taken over"), || {
         let copy = east.copy("configmap", namespace, name)?;
@@ -37,7 +37,7 @@ fn taken_over(world: &World, namespace: &str, name: &str, before: &Value) {
 }
 
 /// Waits until the cluster has no copy of `namespace`.
-fn gone(world: &World, namespace: &str) {
+fn wait_for_removal(world: &World, namespace: &str) {
     until(&format!("{namespace} to go"), || {
         match world.clusters[0].namespace(namespace) {
             None => Ok(()),
@@ -50,9 +50,9 @@ fn gone(world: &World, namespace: &str) {
 fn a_workload_cluster_registered_again_keeps_its_copies_and_what_is_left_goes() {
     let mut world = World::new(&["east"]);
     let syncer = world.sync(0);
-    filled(&world, "stay", &["one"]);
-    filled(&world, "gone", &["one"]);
-    filled(&world, "half", &["keep", "drop"]);
+    fill(&world, "stay", &["one"]);
+    fill(&world, "gone", &["one"]);
+    fill(&world, "half", &["keep", "drop"]);
     let before = |namespace: &str, name: &str| world.clusters[0].arrived("configmap", namespace, name);
     let (one, keep) = (before("stay", "one"), before("half", "keep"));
     let home = world.clusters[0].namespace("stay").expect("it is there");
@@ -76,9 +76,9 @@ fn a_workload_cluster_registered_again_keeps_its_copies_and_what_is_left_goes() 
     world.clusters[0].identifier = register(&world.hub, "east");
     let _syncer = world.sync_with(0, &["--remove-leftovers-after", "5s"]);
 
-    taken_over(&world, "stay", "one", &one);
-    taken_over(&world, "half", "keep", &keep);
-    gone(&world, "gone");
+    wait_for_takeover(&world, "stay", "one", &one);
+    wait_for_takeover(&world, "half", "keep", &keep);
+    wait_for_removal(&world, "gone");
     until("half/drop to go", || {
         match world.clusters[0].copy("configmap", "half", "drop") {
             Err(problem) if problem.contains("NotFound") => Ok(()),
@@ -96,8 +96,8 @@ fn a_workload_cluster_registered_again_keeps_its_copies_and_what_is_left_goes() 
 fn copies_of_a_lost_hub_are_told_and_taken_over_with_adopt_alone() {
     let lost = World::new(&["east"]);
     let syncer = lost.sync(0);
-    filled(&lost, "n1", &["c"]);
-    filled(&lost, "n2", &["c"]);
+    fill(&lost, "n1", &["c"]);
+    fill(&lost, "n2", &["c"]);
     let before = lost.clusters[0].arrived("configmap", "n1", "c");
     syncer.kill();
 
@@ -128,7 +128,7 @@ fn copies_of_a_lost_hub_are_told_and_taken_over_with_adopt_alone() {
     syncer.kill();
 
     let _syncer = world.sync_with(0, &[&leftovers[..], &["--adopt", &was]].concat());
-    taken_over(&world, "n1", "c", &before);
-    gone(&world, "n2");
+    wait_for_takeover(&world, "n1", "c", &before);
+    wait_for_removal(&world, "n2");
     world.condition(0, "Synced", |known| known["status"] == "True");
 }

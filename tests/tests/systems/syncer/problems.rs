@@ -25,7 +25,7 @@ spec: {policyName: no-bad, validationActions: [Deny]}
 "#;
 
 /// Output of `berth` for the hub.
-fn asked(world: &World, arguments: &[&str]) -> String {
+fn berth_output(world: &World, arguments: &[&str]) -> String {
     let output = Command::new(berth())
         .args(arguments)
         .env("KUBECONFIG", world.hub.kubeconfig())
@@ -65,12 +65,12 @@ fn an_unknown_resource_and_an_object_that_is_refused_stop_only_themselves_and_ar
     world.condition(0, "Ready", |known| known["status"] == "True");
 
     // The commands for troubleshooting report it.
-    let why = asked(&world, &["why", "app.kcp", "-n", "app"]);
+    let why = berth_output(&world, &["why", "app.kcp", "-n", "app"]);
     assert!(
         why.contains("WorkloadCluster east: not everything is synced") && why.contains("app/bad"),
         "{why}"
     );
-    let check = asked(&world, &["check"]);
+    let check = berth_output(&world, &["check"]);
     assert!(check.contains("east.kcp") && check.contains("app/bad"), "{check}");
 
     world.hub.kubectl("-n app delete configmap bad").succeeds();

@@ -34,7 +34,7 @@ fn kubectl_reads_a_view_as_any_other_server() {
     hub.kubectl("-n kube-own create configmap elsewhere").succeeds();
     let seen = |arguments: &str| {
         let split: Vec<&str> = arguments.split_whitespace().collect();
-        east.seen(hub, &split)
+        east.view_kubectl(hub, &split)
     };
     let resources = seen("api-resources").succeeds();
     for (name, there) in [
@@ -100,7 +100,7 @@ fn a_watch_of_a_view_shows_what_enters_and_leaves() {
         "-o",
         "json",
     ];
-    let mut child = east.seen(hub, &arguments).spawn();
+    let mut child = east.view_kubectl(hub, &arguments).spawn();
     let lines = BufReader::new(child.stdout.take().expect("the output is piped")).lines();
     let (sender, events) = std::sync::mpsc::channel();
     let reading = std::thread::spawn(move || {
@@ -147,7 +147,7 @@ fn a_syncer_writes_its_finalizer_and_the_status_and_nothing_else() {
     let patch = |resource: &str, more: &[&str], patch: &str| {
         let mut arguments = vec!["-n", "app", "patch", resource, "web", "--type=merge", "-p", patch];
         arguments.extend(more);
-        east.seen(hub, &arguments)
+        east.view_kubectl(hub, &arguments)
     };
     patch(
         "deployment",
@@ -235,10 +235,10 @@ fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_g
     let world = placed();
     let (hub, east) = (&world.hub, &world.clusters[0]);
     let got = || {
-        east.seen(hub, &["-n", "app", "get", "deployment", "web", "-o", "json"])
+        east.view_kubectl(hub, &["-n", "app", "get", "deployment", "web", "-o", "json"])
             .json()
     };
-    east.seen(
+    east.view_kubectl(
         hub,
         &[
             "-n",
@@ -290,7 +290,7 @@ fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_g
     );
     stale.wait().expect("kubectl ends");
     let list = east
-        .seen(hub, &["-n", "app", "get", "deployments", "-o", "json"])
+        .view_kubectl(hub, &["-n", "app", "get", "deployments", "-o", "json"])
         .json();
     assert_eq!(list["items"][0].get("status"), after.get("status"));
     let (mut fresh, events) = watched(&world, "resourceVersion=0");

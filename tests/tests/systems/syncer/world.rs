@@ -240,7 +240,7 @@ impl Cluster {
     }
 
     /// A call of `kubectl` with this cluster's view of the hub, as its syncer.
-    pub(super) fn seen(&self, hub: &Server, arguments: &[&str]) -> berth_tests::Kubectl {
+    pub(super) fn view_kubectl(&self, hub: &Server, arguments: &[&str]) -> berth_tests::Kubectl {
         hub.kubectl_as(&self.view, arguments)
     }
 }

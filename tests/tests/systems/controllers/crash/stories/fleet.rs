@@ -38,7 +38,7 @@ fn place(victim: &Victim, policy: &str) -> Result<(), Died> {
 
 /// Whether there are these numbers of snapshots and of bindings that stay, and the placement's status
 /// is of its latest generation.
-fn found(victim: &Victim, snapshots: usize, live: usize) -> Result<bool, Died> {
+fn is_current(victim: &Victim, snapshots: usize, live: usize) -> Result<bool, Died> {
     let placement = victim.get(&format!("{PLACEMENTS}/p"))?.unwrap_or_default();
     let count = victim.list(SNAPSHOTS)?.len();
     let bindings = victim.list(BINDINGS)?;
@@ -64,19 +64,19 @@ pub(in super::super) const STORY: Story = Story {
         },
         Phase {
             act: |victim| place(victim, "numberOfClusters: 2"),
-            is_done: |victim| found(victim, 1, 2),
+            is_done: |victim| is_current(victim, 1, 2),
         },
         Phase {
             act: |victim| place(victim, "numberOfClusters: 3"),
-            is_done: |victim| found(victim, 1, 3),
+            is_done: |victim| is_current(victim, 1, 3),
         },
         Phase {
             act: |victim| place(victim, "numberOfClusters: 1"),
-            is_done: |victim| found(victim, 1, 1),
+            is_done: |victim| is_current(victim, 1, 1),
         },
         Phase {
             act: |victim| place(victim, ELSEWHERE),
-            is_done: |victim| found(victim, 2, 1),
+            is_done: |victim| is_current(victim, 2, 1),
         },
     ],
     state: |victim| {

@@ -33,7 +33,7 @@ fn service(victim: &Victim) -> Result<(), Died> {
 }
 
 /// Results of the controllers, with the clusters by name, and times without their value.
-fn seen(victim: &Victim) -> Result<Value, Died> {
+fn results(victim: &Victim) -> Result<Value, Died> {
     let clusters = victim.list("workloads.kcp.dev/v1alpha1/workloadclusters")?;
     let core = |path: &str| -> Result<Value, Died> {
         let text = victim.read(path)?.unwrap_or_else(|| "{}".to_owned());
@@ -86,10 +86,10 @@ fn marks(object: &Value) -> Value {
 }
 
 /// Whether the results contain the parts of `wanted`.
-fn sees(victim: &Victim, wanted: &Value) -> Result<bool, Died> {
-    let seen = seen(victim)?;
+fn has_results(victim: &Victim, wanted: &Value) -> Result<bool, Died> {
+    let results = results(victim)?;
     let parts = wanted.as_object().expect("a map");
-    Ok(parts.iter().all(|(name, part)| seen[name] == *part))
+    Ok(parts.iter().all(|(name, part)| results[name] == *part))
 }
 
 fn counted(instances: u32, available: u32) -> Value {
@@ -105,12 +105,12 @@ pub(in super::super) const STORY: Story = Story {
                 let healthy = json!({"HeartbeatHealthy": "True", "Ready": "True"});
                 let wanted =
                     json!({"location": counted(2, 1), "clusters": {"one": healthy.clone(), "two": healthy}});
-                sees(victim, &wanted)
+                has_results(victim, &wanted)
             },
         },
         apply!(OBJECTS, |victim| {
             let marks = json!({"states": {"<one>": "Sync"}, "leaving": []});
-            sees(
+            has_results(
                 victim,
                 &json!({
                     "placement": {"root:compute+east+<one>": "Bound"}, "namespace": marks.clone(), "resource": marks,
@@ -127,7 +127,7 @@ pub(in super::super) const STORY: Story = Story {
                 let marks = json!({"states": {"<one>": "Sync", "<two>": "Sync"}, "leaving": ["<one>"]});
                 let placement =
                     json!({"root:compute+east+<one>": "Removing", "root:compute+east+<two>": "Bound"});
-                sees(
+                has_results(
                     victim,
                     &json!({"placement": placement, "namespace": marks.clone(), "resource": marks}),
                 )
@@ -140,7 +140,7 @@ pub(in super::super) const STORY: Story = Story {
             },
             is_done: |victim| {
                 let marks = json!({"states": {"<two>": "Sync"}, "leaving": []});
-                sees(
+                has_results(
                     victim,
                     &json!({
                         "placement": {"root:compute+east+<two>": "Bound"}, "namespace": marks.clone(),
@@ -156,9 +156,9 @@ pub(in super::super) const STORY: Story = Story {
             },
             is_done: |victim| {
                 let unhealthy = json!({"two": {"HeartbeatHealthy": "False", "Ready": "False"}});
-                sees(victim, &json!({"location": counted(1, 0), "clusters": unhealthy}))
+                has_results(victim, &json!({"location": counted(1, 0), "clusters": unhealthy}))
             },
         },
     ],
-    state: seen,
+    state: results,
 };
