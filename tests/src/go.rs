@@ -60,8 +60,8 @@ pub fn test(module: &str) {
 /// When the module cannot be downloaded.
 #[must_use]
 pub fn module(module: &str, wanted: &str) -> PathBuf {
-    let said = json(module, &["mod", "download", "-json", wanted]);
-    PathBuf::from(said["Dir"].as_str().expect("a module has a folder"))
+    let answer = json(module, &["mod", "download", "-json", wanted]);
+    PathBuf::from(answer["Dir"].as_str().expect("a module has a folder"))
 }
 
 /// The version of the Go module `wanted` that the module in the folder `module` below `tests` requires.
@@ -70,8 +70,8 @@ pub fn module(module: &str, wanted: &str) -> PathBuf {
 /// When the module does not require it.
 #[must_use]
 pub fn version(module: &str, wanted: &str) -> String {
-    let said = json(module, &["list", "-m", "-json", wanted]);
-    said["Version"]
+    let answer = json(module, &["list", "-m", "-json", wanted]);
+    answer["Version"]
         .as_str()
         .expect("a module has a version")
         .to_owned()

@@ -29,13 +29,13 @@ impl SmallDisk {
             .stdout(Stdio::piped())
             .spawn()
             .expect("unshare is there");
-        let mut said = String::new();
+        let mut line = String::new();
         let output = holder.stdout.take().expect("the output is piped");
         BufReader::new(output)
-            .read_line(&mut said)
+            .read_line(&mut line)
             .expect("it says something");
         assert_eq!(
-            said.trim(),
+            line.trim(),
             "mounted",
             "no file system of its own can be mounted here"
         );

@@ -174,7 +174,7 @@ impl Scenario {
             );
         }
         let mut items = Vec::new();
-        let told = simulation.run::<Fault>(
+        let result = simulation.run::<Fault>(
             &terms,
             |_, _| true,
             |decided| {
@@ -187,7 +187,7 @@ impl Scenario {
                 Ok(())
             },
         );
-        told.map_err(|fault| vec![fault.to_string()])?;
+        result.map_err(|fault| vec![fault.to_string()])?;
         Ok(Answer::Items(items))
     }
 
@@ -261,7 +261,7 @@ fn advice(
 ) -> Result<Answer, Vec<String>> {
     let mut found = Vec::new();
     for (dialect, demand) in simulation.demands() {
-        let asked = berth_engine::advice::Terms {
+        let options = berth_engine::advice::Terms {
             now: terms.now,
             seed: terms.seed,
             limit,
@@ -270,7 +270,7 @@ fn advice(
         let Some(world) = simulation.world(dialect.name()) else {
             continue;
         };
-        let advice = berth_engine::advice::advise(world, catalog, &demand, &asked);
+        let advice = berth_engine::advice::advise(world, catalog, &demand, &options);
         let advice = advice.map_err(|problem| vec![problem.to_string()])?;
         let status = serde_json::to_value(advice.status(world.snapshot()));
         found.push(status.map_err(|error| vec![error.to_string()])?);

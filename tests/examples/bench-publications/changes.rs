@@ -67,9 +67,9 @@ pub(crate) async fn all(world: &mut World) -> Result<Vec<Row>> {
     );
 
     let calls = (0..MEMBERS).zip(1..).map(|(number, heartbeat)| {
-        let heard = json!({"status": {"agentStatus": fleet::agents(heartbeat)}});
+        let report = json!({"status": {"agentStatus": fleet::agents(heartbeat)}});
         let path = format!("{MEMBERS_PATH}/member{number}/status");
-        Call::new(Method::PATCH, path, heard.to_string())
+        Call::new(Method::PATCH, path, report.to_string())
     });
     rows.push(
         world

@@ -104,8 +104,8 @@ fn joined() -> Value {
 /// stay healthy without heartbeats.
 pub(crate) fn agents(number: u64) -> Value {
     let ahead = Duration::from_secs(3600 + number);
-    let heard = SystemClock.now().checked_add(ahead).expect("it is an instant");
+    let received = SystemClock.now().checked_add(ahead).expect("it is an instant");
     let mut healthy = joined();
     healthy["type"] = "Healthy".into();
-    json!([{"type": "MemberAgent", "lastReceivedHeartbeat": time::rfc3339(heard), "conditions": [joined(), healthy]}])
+    json!([{"type": "MemberAgent", "lastReceivedHeartbeat": time::rfc3339(received), "conditions": [joined(), healthy]}])
 }

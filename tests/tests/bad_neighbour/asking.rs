@@ -11,7 +11,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use super::Over;
-use super::attacks::Told;
+use super::attacks::Answers;
 
 /// Number of one user's parallel requests.
 const AT_ONCE: usize = 60;
@@ -137,9 +137,9 @@ pub(super) async fn reviews(client: Client, over: Over) -> String {
             "metadata": {"name": "other", "namespace": "team-gil"}, "spec": {},
         }},
     });
-    let mut told = Told::by("reviews in a namespace");
+    let mut answers = Answers::by("reviews in a namespace");
     let answer = write(&client, Method::POST, path, &review).await;
-    told.note(&answer, &[201]);
+    answers.note(&answer, &[201]);
     let body = review.to_string();
     let headers = [("content-type", "application/json")];
     abandoned(

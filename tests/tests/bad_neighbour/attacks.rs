@@ -13,12 +13,12 @@ use super::Over;
 
 /// Number of answers by code.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Answers {
     who: &'static str,
     codes: BTreeMap<u16, usize>,
 }
 
-impl Told {
+impl Answers {
     pub(super) fn by(who: &'static str) -> Self {
         Self {
             who,
@@ -75,15 +75,15 @@ pub(super) async fn patches(client: Client, over: Over) -> String {
     let mut copies = vec![json!({"op": "add", "path": "/a", "value": ["x".repeat(1000)]})];
     copies.extend(vec![json!({"op": "copy", "from": "/a", "path": "/a/-"}); 40]);
     let bombs = [moves, copies].map(|bomb| json!(bomb).to_string());
-    let mut told = Told::by("patches");
+    let mut answers = Answers::by("patches");
     while !over.load(Ordering::Relaxed) {
         for bomb in &bombs {
             let headers = [("content-type", "application/json-patch+json")];
             let answer = send(&client, Method::PATCH, &path, &headers, bomb.as_bytes()).await;
-            told.note(&answer, &[422]);
+            answers.note(&answer, &[422]);
         }
     }
-    told.shown(422)
+    answers.shown(422)
 }
 
 /// Only the rights of every user: unknown fields, and a deeply nested body.
@@ -96,7 +96,7 @@ pub(super) async fn unknown_fields(client: Client, over: Over) -> String {
     review.extend((0..5_000).map(|number| (format!("y{number}"), 1.into())));
     let fields = Value::Object(review).to_string();
     let dense = format!("[{}1]", "1,".repeat(1_400_000));
-    let mut told = Told::by("unknown fields");
+    let mut answers = Answers::by("unknown fields");
     while !over.load(Ordering::Relaxed) {
         if let Some(answer) = attempt(&client, path, &fields).await {
             let warnings = answer.headers.get_all("warning").iter().count();
@@ -104,13 +104,13 @@ pub(super) async fn unknown_fields(client: Client, over: Over) -> String {
                 answer.code != 201 || (1..=81).contains(&warnings),
                 "{warnings} warnings"
             );
-            told.note(&answer, &[201]);
+            answers.note(&answer, &[201]);
         }
         if let Some(answer) = attempt(&client, path, &dense).await {
-            told.note(&answer, &[413]);
+            answers.note(&answer, &[413]);
         }
     }
-    told.shown(201)
+    answers.shown(201)
 }
 
 /// `admin` in a namespace: a Role of a few kilobytes with millions of rights.
@@ -121,11 +121,11 @@ pub(super) async fn roles(client: Client, over: Over) -> String {
         "rules": [{"verbs": words("v", 100), "apiGroups": words("g", 400), "resources": words("r", 400)}],
     });
     let path = "/apis/rbac.authorization.k8s.io/v1/namespaces/team-cid/roles";
-    let mut told = Told::by("roles");
+    let mut answers = Answers::by("roles");
     while !over.load(Ordering::Relaxed) {
-        told.note(&write(&client, Method::POST, path, &role).await, &[422]);
+        answers.note(&write(&client, Method::POST, path, &role).await, &[422]);
     }
-    told.shown(422)
+    answers.shown(422)
 }
 
 /// `view` in a namespace: selectors of many values, and reviews of them.
@@ -141,12 +141,12 @@ pub(super) async fn selectors(client: Client, over: Over) -> String {
     });
     let body = review.to_string();
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-    let mut told = Told::by("selectors");
+    let mut answers = Answers::by("selectors");
     while !over.load(Ordering::Relaxed) {
-        told.note(&send(&client, Method::GET, &list, &[], b"").await, &[200, 414]);
+        answers.note(&send(&client, Method::GET, &list, &[], b"").await, &[200, 414]);
         if let Some(answer) = attempt(&client, path, &body).await {
-            told.note(&answer, &[201, 400, 413, 422]);
+            answers.note(&answer, &[201, 400, 413, 422]);
         }
     }
-    told.shown_any()
+    answers.shown_any()
 }

@@ -11,7 +11,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use super::Over;
-use super::attacks::{JSON, Told};
+use super::attacks::{Answers, JSON};
 
 const CLUSTERS: usize = 1_500;
 const SET: &str = "cluster.open-cluster-management.io/clusterset";
@@ -75,7 +75,7 @@ pub(super) fn fleet(server: &Server) {
 pub(super) async fn reviews(client: Client, over: Over) -> String {
     let mut objects = vec![set(), bound("team-fay")];
     objects.extend((0..200).map(cluster));
-    let mut told = Told::by("reviews");
+    let mut answers = Answers::by("reviews");
     let mut round = 0;
     while !over.load(Ordering::Relaxed) {
         round += 1;
@@ -89,9 +89,9 @@ pub(super) async fn reviews(client: Client, over: Over) -> String {
             let status = &answer.json()["status"];
             assert_eq!(status["outcome"], "Invalid", "{status}");
         }
-        told.note(&answer, &[201, 504]);
+        answers.note(&answer, &[201, 504]);
     }
-    told.shown_any()
+    answers.shown_any()
 }
 
 /// `berth:explainer`: all reasons of a large fleet in every form, and simulated drains.
@@ -102,30 +102,30 @@ pub(super) async fn explanations(client: Client, over: Over) -> String {
         "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "SchedulingReview", "metadata": {"name": "drain"},
         "spec": {"changes": (0..500).map(|n| json!({"drain": format!("c{n}")})).collect::<Vec<_>>()},
     });
-    let mut told = Told::by("explanations");
+    let mut answers = Answers::by("explanations");
     while !over.load(Ordering::Relaxed) {
         for path in [format!("{decision}/scheduling").as_str(), candidates] {
             let answer = get(&client, path).await;
             if answer.code == 200 {
                 assert!(answer.body.len() > 100_000, "{path}: {}", answer.body.len());
             }
-            told.note(&answer, &[200]);
+            answers.note(&answer, &[200]);
         }
-        told.note(&write(&client, Method::POST, REVIEWS, &plan).await, &[201, 504]);
+        answers.note(&write(&client, Method::POST, REVIEWS, &plan).await, &[201, 504]);
     }
-    told.shown(200)
+    answers.shown(200)
 }
 
 /// `edit` in a namespace: Placements with endless expressions.
 pub(super) async fn expressions(client: Client, over: Over) -> String {
     let path = format!("/apis/{V1BETA1}/namespaces/team-hal/placements?dryRun=All&timeout=10s");
-    let mut told = Told::by("expressions");
+    let mut answers = Answers::by("expressions");
     let mut round = 1_000_000;
     while !over.load(Ordering::Relaxed) {
         round += 1;
         let body = placement("team-hal", "bomb", &bomb(round)).to_string();
         let answer = send(&client, Method::POST, &path, &JSON, body.as_bytes()).await;
-        told.note(&answer, &[201, 504]);
+        answers.note(&answer, &[201, 504]);
     }
-    told.shown_any()
+    answers.shown_any()
 }

@@ -213,8 +213,8 @@ async fn abusive_clients_take_nothing_from_an_ordinary_user() {
 
     over.store(true, Ordering::Relaxed);
     for attacker in attackers {
-        let told = attacker.await.expect("an attacker sees what it should");
-        println!("{told}");
+        let summary = attacker.await.expect("an attacker sees what it should");
+        println!("{summary}");
     }
     bystander.show();
     let (after, most) = memory(&server);
@@ -279,8 +279,8 @@ async fn much_that_is_asked_in_few_bytes_takes_nothing_from_an_ordinary_user() {
             }
             over.store(true, Ordering::Relaxed);
         };
-        let (told, ()) = tokio::join!(neighbour, standing_by);
-        println!("{told}");
+        let (summary, ()) = tokio::join!(neighbour, standing_by);
+        println!("{summary}");
         bystander.show();
         let (_, most) = memory(&server);
         assert!(most < MOST_MEMORY_KIB, "{most} KiB");

@@ -15,8 +15,8 @@ fn divided() -> Server {
         server.load(&examples.join(file));
     }
     eventually("the replicas to be divided", || {
-        let asked = "-n retail get decision web-deployment.karmada --ignore-not-found -o jsonpath={.status.amount.placed}";
-        (server.kubectl(asked).succeeds().trim() == "12").then_some(())
+        let words = "-n retail get decision web-deployment.karmada --ignore-not-found -o jsonpath={.status.amount.placed}";
+        (server.kubectl(words).succeeds().trim() == "12").then_some(())
     });
     server
 }

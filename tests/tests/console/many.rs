@@ -71,14 +71,14 @@ impl Many {
     }
 }
 
-async fn list(State(items): State<Arc<Vec<Value>>>, Query(asked): Query<Asked>) -> Response {
-    if asked.watch {
+async fn list(State(items): State<Arc<Vec<Value>>>, Query(query): Query<Asked>) -> Response {
+    if query.watch {
         // There are no changes, and the watch stays open.
         let silence = futures::stream::pending::<Result<Vec<u8>, std::io::Error>>();
         return Response::new(Body::from_stream(silence));
     }
-    let first: usize = asked.r#continue.parse().unwrap_or(0);
-    let last = items.len().min(first + asked.limit.max(1));
+    let first: usize = query.r#continue.parse().unwrap_or(0);
+    let last = items.len().min(first + query.limit.max(1));
     let next = (last < items.len()).then(|| last.to_string());
     let page = json!({
         "metadata": {"resourceVersion": "1", "continue": next},

@@ -192,17 +192,17 @@ impl Browser {
         } else {
             body.to_string()
         };
-        let asked: String = body.chars().take(300).collect();
+        let excerpt: String = body.chars().take(300).collect();
         let (head, answer) = request(self.port, method, path, &body, REQUEST).unwrap_or_else(|problem| {
             panic!(
-                "{method} {path} {asked}: {problem}; chromedriver's log ends: {}",
+                "{method} {path} {excerpt}: {problem}; chromedriver's log ends: {}",
                 self.log()
             )
         });
         let value: Value = serde_json::from_slice(&answer).expect("JSON");
         assert!(
             head.starts_with("HTTP/1.1 200"),
-            "{method} {path} {asked}: {value}"
+            "{method} {path} {excerpt}: {value}"
         );
         value["value"].clone()
     }

@@ -67,15 +67,18 @@ fn berth_conforms_to_kep_5313_also_when_it_is_killed() {
         std::thread::park_timeout(Duration::from_millis(20));
     }
     let output = running.wait_with_output().expect("it says something");
-    let told = String::from_utf8_lossy(&output.stdout);
-    println!("{told}");
+    let output_text = String::from_utf8_lossy(&output.stdout);
+    println!("{output_text}");
     assert!(
         output.status.success(),
-        "{told}{}",
+        "{output_text}{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let passed = told.lines().filter(|line| line.starts_with("PASS")).count();
-    assert_eq!((passed, told.lines().count()), (14, 14), "{told}");
+    let passed = output_text
+        .lines()
+        .filter(|line| line.starts_with("PASS"))
+        .count();
+    assert_eq!((passed, output_text.lines().count()), (14, 14), "{output_text}");
 }
 
 #[test]

@@ -147,13 +147,13 @@ fn check_access(world: &World, cluster: &str) {
         providers.to_str().unwrap(),
         "access",
     ];
-    let said = Running::start(program(world, &further)).next();
-    assert_eq!(said["host"], address.as_str());
-    assert!(said["version"].as_str().unwrap().starts_with("v1."), "{said}");
+    let access = Running::start(program(world, &further)).next();
+    assert_eq!(access["host"], address.as_str());
+    assert!(access["version"].as_str().unwrap().starts_with("v1."), "{access}");
 }
 
-fn clusters(said: &Value) -> BTreeSet<String> {
-    let list = said["clusters"].as_array().expect("a list of clusters");
+fn clusters(line: &Value) -> BTreeSet<String> {
+    let list = line["clusters"].as_array().expect("a list of clusters");
     list.iter()
         .map(|cluster| cluster.as_str().expect("a name").to_owned())
         .collect()
@@ -188,8 +188,8 @@ fn check_engagement(world: &World, cluster: &str) {
     let mut fleet = Running::start(program(world, &["engage"]));
     let mut seen = BTreeSet::new();
     while !seen.contains(&key) {
-        let said = fleet.next();
-        seen.insert(said["engaged"].as_str().expect("it only engages").to_owned());
+        let event = fleet.next();
+        seen.insert(event["engaged"].as_str().expect("it only engages").to_owned());
     }
     let mut health = |status: &str| {
         let object = world
@@ -203,9 +203,9 @@ fn check_engagement(world: &World, cluster: &str) {
         let patch = json!({"status": {"conditions": conditions}});
         patched(world, cluster, &["--subresource=status"], &patch);
         loop {
-            let said = fleet.next();
-            if said.to_string().contains(&key) {
-                return said;
+            let event = fleet.next();
+            if event.to_string().contains(&key) {
+                return event;
             }
         }
     };

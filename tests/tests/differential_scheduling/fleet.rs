@@ -25,7 +25,7 @@ pub(crate) static FLEET: System = System {
     cluster: "MemberCluster",
     generate: generate::world,
     fits,
-    told,
+    report,
     known: known_differences::KNOWN_DIFFERENCES,
     planted: PLANTED,
 };
@@ -66,7 +66,7 @@ fn fits(world: &World) -> bool {
     })
 }
 
-fn told(decided: &Decided<'_>) -> Value {
+fn report(decided: &Decided<'_>) -> Value {
     if decided.decision.outcome.as_str() == "Invalid" {
         return json!({"problem": "Invalid", "picked": [], "refused": {}});
     }

@@ -23,7 +23,7 @@ pub(crate) static TODAY: System = System {
         // At least one seed has the current version.
         seeds.any(|seed| seed["status"]["gardener"]["version"] == generate::VERSION)
     },
-    told,
+    report,
     known: known_differences::TODAY,
     planted: PLANTED,
 };
@@ -48,7 +48,7 @@ pub(crate) static OF_2020: System = System {
     ..TODAY
 };
 
-fn told(decided: &Decided<'_>) -> Value {
+fn report(decided: &Decided<'_>) -> Value {
     let decision = decided.decision;
     let shoot = decided.stored.objects[&decision.demand].parse();
     if !shoot["spec"]["seedName"].is_null() || !shoot["metadata"]["deletionTimestamp"].is_null() {

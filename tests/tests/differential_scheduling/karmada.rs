@@ -23,7 +23,7 @@ pub(crate) static KARMADA: System = System {
     cluster: "Cluster",
     generate: generate::world,
     fits,
-    told,
+    report,
     known: known_differences::KNOWN_DIFFERENCES,
     planted: PLANTED,
 };
@@ -50,7 +50,7 @@ fn fits(world: &World) -> bool {
     })
 }
 
-fn told(decided: &Decided<'_>) -> Value {
+fn report(decided: &Decided<'_>) -> Value {
     let decision = decided.decision;
     let after = &decided.after()[&decision.demand];
     let mut conditions = after["status"]["conditions"].as_array().into_iter().flatten();
@@ -78,13 +78,13 @@ fn told(decided: &Decided<'_>) -> Value {
             filters.sort_by_key(ToString::to_string);
         }
     }
-    let mut told = json!({"picked": picked, "refused": refused});
+    let mut report = json!({"picked": picked, "refused": refused});
     match problem {
-        Some(problem) => told["problem"] = problem.into(),
+        Some(problem) => report["problem"] = problem.into(),
         // When all groups fail, none is observed.
-        None => told["written"] = json!({"group": after["status"][OBSERVED].as_str().unwrap_or_default()}),
+        None => report["written"] = json!({"group": after["status"][OBSERVED].as_str().unwrap_or_default()}),
     }
-    told
+    report
 }
 
 fn binding(object: &mut Value) -> Option<&mut Value> {

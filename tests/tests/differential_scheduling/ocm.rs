@@ -20,13 +20,13 @@ pub(crate) static OCM: System = System {
     cluster: "ManagedCluster",
     generate: generate::world,
     fits: |_| true,
-    told,
+    report,
     known: known_differences::KNOWN_DIFFERENCES,
     planted: PLANTED,
 };
 
 /// The original's controller selects the candidates of the filters in one step.
-fn told(decided: &Decided<'_>) -> Value {
+fn report(decided: &Decided<'_>) -> Value {
     let outcome = decided.decision.outcome.as_str();
     let problem = match outcome {
         "Ignored" | "Released" => "Ignored",
@@ -36,7 +36,7 @@ fn told(decided: &Decided<'_>) -> Value {
     if problem == "Ignored" {
         return json!({"problem": problem, "picked": [], "refused": {}});
     }
-    let mut told = json!({
+    let mut report = json!({
         "picked": decided.picked(),
         "refused": decided.refused(|filter, _| match filter {
             "ClusterSet" | "Lifecycle" => "Candidates",
@@ -45,15 +45,15 @@ fn told(decided: &Decided<'_>) -> Value {
         "written": written(decided),
     });
     if !problem.is_empty() {
-        told["problem"] = json!(problem);
-        return told;
+        report["problem"] = json!(problem);
+        return report;
     }
     for (name, value) in [("totals", decided.totals()), ("scores", decided.scores())] {
         if value != json!({}) {
-            told[name] = value;
+            report[name] = value;
         }
     }
-    told
+    report
 }
 
 /// The status and the PlacementDecisions after the decision.

@@ -25,7 +25,7 @@ pub(crate) static OPENMCP: System = System {
     cluster: "Cluster",
     generate: generate::world,
     fits,
-    told,
+    report,
     known: known_differences::KNOWN_DIFFERENCES,
     planted: PLANTED,
 };
@@ -44,7 +44,7 @@ fn fits(world: &World) -> bool {
     })
 }
 
-fn told(decided: &Decided<'_>) -> Value {
+fn report(decided: &Decided<'_>) -> Value {
     let demand = &decided.decision.demand;
     let before = decided.stored.objects[demand].parse();
     let mut after = decided.after();

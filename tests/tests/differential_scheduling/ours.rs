@@ -43,7 +43,7 @@ pub(crate) fn decide(system: &System, stored: &Stored) -> Result<Value, String> 
             decision: &decision,
             stored,
         };
-        verdicts.insert(place(&demand), (system.told)(&decided));
+        verdicts.insert(place(&demand), (system.report)(&decided));
     }
     Ok(Value::Object(verdicts))
 }

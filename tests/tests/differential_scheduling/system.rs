@@ -29,7 +29,7 @@ pub(crate) struct System {
     /// Whether a world is possible: a reduction also yields impossible ones.
     pub(crate) fits: fn(&World) -> bool,
     /// Reports Berth's decision in the program's format.
-    pub(crate) told: fn(&Decided<'_>) -> Value,
+    pub(crate) report: fn(&Decided<'_>) -> Value,
     /// The known differences.
     pub(crate) known: &'static [KnownDifference],
     /// Changes that the comparison must find.

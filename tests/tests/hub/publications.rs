@@ -77,8 +77,8 @@ fn published(hub: &Hub, name: &str) -> Option<(String, String)> {
 
 fn reason_message(hub: &Hub, name: &str, reason: &str) -> String {
     eventually(&format!("Publication {name} to say {reason}"), || {
-        let (said, message) = published(hub, name)?;
-        (said == reason).then_some(message)
+        let (current, message) = published(hub, name)?;
+        (current == reason).then_some(message)
     })
 }
 

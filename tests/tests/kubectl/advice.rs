@@ -33,8 +33,8 @@ fn shell(line: &str, kubeconfig: &Path) -> String {
         .env("KUBECONFIG", kubeconfig)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{line}: {said}");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{line}: {errors}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -108,7 +108,7 @@ fn a_scheduling_has_advice_where_it_is_asked_for() {
 #[test]
 fn bad_questions_are_refused_with_what_to_write_instead() {
     let server = gardener();
-    for (query, said) in [
+    for (query, message) in [
         ("advice?limit=many", "invalid limit \"many\""),
         ("advice?cluster=nowhere", "no cluster named \"nowhere\""),
         (
@@ -123,7 +123,7 @@ fn bad_questions_are_refused_with_what_to_write_instead() {
         let refused = server
             .kubectl_args(&["get", "--raw", &format!("{DECISION}/{query}")])
             .fails();
-        assert!(refused.contains(said), "{query}: {refused}");
+        assert!(refused.contains(message), "{query}: {refused}");
     }
     let gone = server
         .kubectl("-n garden-dev get decision nobody.gardener --subresource=advice")
@@ -135,8 +135,8 @@ fn bad_questions_are_refused_with_what_to_write_instead() {
 fn advice_is_a_right_of_its_own_and_hides_what_its_reader_may_not_get() {
     let server = gardener();
     let eve = server.kubeconfig_for("eve", &[]);
-    let asked = ["get", "--raw", &format!("{DECISION}/advice")];
-    let refused = server.kubectl_as(&eve, &asked).fails();
+    let words = ["get", "--raw", &format!("{DECISION}/advice")];
+    let refused = server.kubectl_as(&eve, &words).fails();
     assert!(
         refused.contains("cannot get resource \"decisions/advice\""),
         "{refused}"

@@ -197,10 +197,10 @@ fn a_server_without_berth_is_told_apart_and_nothing_that_changes_it_is_advised()
     .unwrap();
     let gone = check(&kubeconfig, &[]);
     assert_eq!(gone.status.code(), Some(1));
-    let told = text(&gone.stderr);
+    let errors = text(&gone.stderr);
     assert!(
-        told == "error: cannot reach http://127.0.0.1:1 (context c): connection refused\n",
-        "{told}"
+        errors == "error: cannot reach http://127.0.0.1:1 (context c): connection refused\n",
+        "{errors}"
     );
     let none = check(&folder.path().join("none"), &[]);
     assert!(

@@ -49,16 +49,17 @@ fn a_load_says_what_it_waits_for_and_ends_after_its_timeout() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(
-        told.matches("waiting for the server: ocm is not synced yet")
+        errors
+            .matches("waiting for the server: ocm is not synced yet")
             .count(),
         1,
-        "{told}"
+        "{errors}"
     );
     assert!(
-        told.contains("the server was not ready within 500ms: ocm is not synced yet")
-            && told.contains("stopped after 0 of 2 objects: --timeout waits longer"),
-        "{told}"
+        errors.contains("the server was not ready within 500ms: ocm is not synced yet")
+            && errors.contains("stopped after 0 of 2 objects: --timeout waits longer"),
+        "{errors}"
     );
 }

@@ -330,13 +330,13 @@ fn every_field_of_a_configuration_is_explained_and_no_other_is_taken() {
         "{openmcp}"
     );
     let shoot = explain("gardener.schedulers.shoot");
-    for said in [
+    for part in [
         "candidateDeterminationStrategy\t<string>",
         "enum: SameRegion, MinimalDistance",
         "Default: 15s.",
         "concurrentSyncs\t<integer>",
     ] {
-        assert!(shoot.contains(said), "{said}: {shoot}");
+        assert!(shoot.contains(part), "{part}: {shoot}");
     }
     let with = |field: &str| {
         format!(

@@ -212,10 +212,10 @@ async fn a_damaged_record_keeps_the_server_from_starting_until_it_is_taken_out_b
         .arg(server.data_dir())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&start.stderr).into_owned();
+    let errors = String::from_utf8_lossy(&start.stderr).into_owned();
     assert!(
-        !start.status.success() && told.contains("berth.redb") && told.contains("`berth repair`"),
-        "{told}"
+        !start.status.success() && errors.contains("berth.redb") && errors.contains("`berth repair`"),
+        "{errors}"
     );
 
     let looked = run("repair", server.data_dir(), &[]);

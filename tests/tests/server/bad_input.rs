@@ -290,25 +290,26 @@ fn load_refuses_tells_or_takes_fields_that_a_kind_has_not_as_it_is_asked() {
     // As kubectl, it is strict by default; a refused object does not prevent the others from being
     // written.
     for (name, more) in [("plain", &[][..]), ("strict", &["--validate=strict"])] {
-        let (success, told) = load(name, more);
-        assert!(!success, "{told}");
+        let (success, output) = load(name, more);
+        assert!(!success, "{output}");
         assert!(
-            told.contains("hubAcceptsClnt") && told.contains("duplicate field \"spec.leaseDurationSeconds\""),
-            "{told}"
+            output.contains("hubAcceptsClnt")
+                && output.contains("duplicate field \"spec.leaseDurationSeconds\""),
+            "{output}"
         );
-        assert_eq!(there(name), ["sound"], "{told}");
+        assert_eq!(there(name), ["sound"], "{output}");
     }
-    let (success, told) = load("warn", &["--validate=warn"]);
-    assert!(success, "{told}");
+    let (success, output) = load("warn", &["--validate=warn"]);
+    assert!(success, "{output}");
     assert!(
-        told.contains("hubAcceptsClnt") && told.contains("duplicate field \"spec.leaseDurationSeconds\""),
-        "{told}"
+        output.contains("hubAcceptsClnt") && output.contains("duplicate field \"spec.leaseDurationSeconds\""),
+        "{output}"
     );
     assert_eq!(there("warn"), ["sound", "twice", "unknown"]);
-    let (success, told) = load("ignore", &["--validate=ignore"]);
+    let (success, output) = load("ignore", &["--validate=ignore"]);
     assert!(
-        success && !told.contains("hubAcceptsClnt") && !told.contains("duplicate"),
-        "{told}"
+        success && !output.contains("hubAcceptsClnt") && !output.contains("duplicate"),
+        "{output}"
     );
     assert_eq!(there("ignore"), ["sound", "twice", "unknown"]);
     let lease = server

@@ -70,9 +70,9 @@ fn spec_outcomes(arguments: &[&str], report: &Path) -> BTreeMap<String, Outcome>
             (text("name"), outcome)
         })
         .collect();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!outcomes.is_empty(), "nothing ran:\n{said}\n{errors}");
+    assert!(!outcomes.is_empty(), "nothing ran:\n{output_text}\n{errors}");
     outcomes
 }
 

@@ -187,8 +187,8 @@ fn the_example_of_a_kind_from_a_file_has_its_schema_columns_and_selectors() {
         .kubectl(&["get", "gz", "-o", "name", "--field-selector", "spec.color=red"])
         .succeeds();
     assert_eq!(red, "gizmo.example.com/b\n");
-    let told = server.kubectl(&["explain", "gizmos.spec.size"]).succeeds();
-    assert!(told.contains("in millimetres"), "{told}");
+    let text = server.kubectl(&["explain", "gizmos.spec.size"]).succeeds();
+    assert!(text.contains("in millimetres"), "{text}");
     server.kubectl(&["delete", "gz", "--all"]).succeeds();
 
     server.stop();

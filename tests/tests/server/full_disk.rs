@@ -46,10 +46,10 @@ async fn a_full_disk_takes_deletions_and_starts_again_with_all_that_was_acknowle
         assert!(made < 200, "the disk is not full");
     }
     let refused = refused.expect("the loop ends with it");
-    let said = String::from_utf8_lossy(&refused.body).into_owned();
+    let text = String::from_utf8_lossy(&refused.body).into_owned();
     assert!(
-        (500..600).contains(&refused.code) && said.contains("disk"),
-        "{said}"
+        (500..600).contains(&refused.code) && text.contains("disk"),
+        "{text}"
     );
 
     // Reads and deletions still work.

@@ -135,6 +135,6 @@ fn the_guide_leads_from_a_new_package_to_kubectl_get() {
         let expected: Vec<Vec<&str>> = expected.lines().map(words).collect();
         assert_eq!(printed, expected, "kubectl {command}");
     }
-    let told = kubectl(&["explain", "flunders.size"]).succeeds();
-    assert!(told.contains("in centimetres"), "{told}");
+    let text = kubectl(&["explain", "flunders.size"]).succeeds();
+    assert!(text.contains("in centimetres"), "{text}");
 }

@@ -70,11 +70,11 @@ fn events(server: &Server, namespace: &str, name: &str) -> Vec<(String, String)>
 }
 
 /// Waits for an event `<type> <reason>` of the object `name`, and returns its note.
-fn event(server: &Server, namespace: &str, name: &str, told: &str) -> String {
-    eventually(&format!("event {told} on {name}"), || {
+fn event(server: &Server, namespace: &str, name: &str, expected: &str) -> String {
+    eventually(&format!("event {expected} on {name}"), || {
         let found = events(server, namespace, name)
             .into_iter()
-            .find(|(what, _)| what == told);
+            .find(|(what, _)| what == expected);
         found.map(|(_, note)| note)
     })
 }

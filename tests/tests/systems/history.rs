@@ -108,7 +108,7 @@ fn each_change_is_recorded_with_its_cause_and_what_the_scheduler_said() {
     server.kubectl("-n team delete placement p").succeeds();
     let records = recorded(&server, "p.ocm", 5);
 
-    let told = |record: &Value| {
+    let summary = |record: &Value| {
         let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
         let cause = &record["cause"];
         let moved = record["clusters"].as_array().unwrap().iter();
@@ -129,7 +129,7 @@ fn each_change_is_recorded_with_its_cause_and_what_the_scheduler_said() {
         ]
         .join(" | ")
     };
-    let all: Vec<String> = records.iter().map(told).collect();
+    let all: Vec<String> = records.iter().map(summary).collect();
     assert_eq!(
         all,
         [
@@ -276,7 +276,7 @@ fn who_bound_it_is_recorded_and_only_who_may_ask_why_reads_it() {
     let bob = server.kubeconfig_for("bob", &[]);
     for role in ["view", "berth:explainer"] {
         let path = format!("{API}/namespaces/team/decisions/p.ocm/history");
-        let asked = [
+        let commands = [
             vec!["-n", "team", "get", "decisionrecords"],
             vec!["get", "--raw", &path],
         ];
@@ -294,7 +294,7 @@ fn who_bound_it_is_recorded_and_only_who_may_ask_why_reads_it() {
             ])
             .succeeds();
         let may = |words: &[&str]| server.kubectl_as(&bob, words).run().success;
-        for words in asked {
+        for words in commands {
             match role {
                 "view" => assert!(!may(&words), "{words:?} with {role}"),
                 _ => eventually("the role to be known", || may(&words).then_some(())),

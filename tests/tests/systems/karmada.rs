@@ -21,9 +21,9 @@ fn server(files: &[&str]) -> Server {
 /// Waits until the detector has created the binding of the Deployment `template`, and returns it.
 fn binding(server: &Server, template: &str) -> Value {
     eventually(&format!("the binding of {template}"), || {
-        let asked =
+        let words =
             format!("-n retail get rb.work.karmada.io {template}-deployment -o json --ignore-not-found");
-        let text = server.kubectl(&asked).succeeds();
+        let text = server.kubectl(&words).succeeds();
         (!text.trim().is_empty()).then(|| serde_json::from_str(&text).expect("kubectl prints JSON"))
     })
 }
@@ -60,8 +60,11 @@ fn berth(server: &Server, arguments: &str) -> String {
         .env("KUBECONFIG", server.kubeconfig())
         .output()
         .expect("berth runs");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{arguments}: {told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        matches!(output.status.code(), Some(0 | 1)),
+        "{arguments}: {errors}"
+    );
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -255,9 +258,9 @@ spec:
 "#;
     server.kubectl("apply -f -").input(text).succeeds();
     for (name, replicas) in [("db-statefulset", 3), ("sum-job", 2)] {
-        let asked = format!("-n retail get rb.work.karmada.io {name} -o json --ignore-not-found");
+        let words = format!("-n retail get rb.work.karmada.io {name} -o json --ignore-not-found");
         let made = eventually(name, || {
-            serde_json::from_str::<Value>(&server.kubectl(&asked).succeeds()).ok()
+            serde_json::from_str::<Value>(&server.kubectl(&words).succeeds()).ok()
         });
         assert_eq!(made["spec"]["replicas"], replicas, "{made}");
     }

@@ -122,11 +122,11 @@ fn what_another_scheduler_decided_is_told_with_what_berth_would_change_and_who_d
         let timeline = berth(&server, &["history", "placement/web", "-n", "team"]);
         timeline.contains("Berth agrees").then_some(timeline)
     });
-    for told in [
+    for part in [
         "PlacementDecision team/web-decision-1 was updated with placement",
         "Berth would leave bad (TaintToleration/Untolerated: the taint drain:NoSelect is not tolerated) and take good",
     ] {
-        assert!(timeline.contains(told), "{told}: {timeline}");
+        assert!(timeline.contains(part), "{part}: {timeline}");
     }
     let records = "-n team get decisionrecords -o name --field-selector spec.agreement.status=False";
     assert_eq!(

@@ -242,7 +242,7 @@ fn a_placement_whose_expression_never_ends_stops_no_start_and_can_be_deleted() {
         .kubectl("apply -f -")
         .input(placement("placement", "true"))
         .succeeds();
-    let told = |server: &Server| {
+    let condition = |server: &Server| {
         eventually(
             "the placement to be decided, with what its expression costs",
             || {
@@ -256,11 +256,11 @@ fn a_placement_whose_expression_never_ends_stops_no_start_and_can_be_deleted() {
             },
         );
     };
-    told(&server);
+    condition(&server);
 
     server.crash();
     server.restart();
-    told(&server);
+    condition(&server);
     assert_eq!(bind(&server), ["cluster1"], "others are decided");
     server.kubectl("-n ns1 delete placement poison").succeeds();
     let left = server.kubectl("-n ns1 get placements -o name").succeeds();

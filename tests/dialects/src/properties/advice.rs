@@ -30,12 +30,12 @@ pub(crate) fn holds(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     let advice = advice.map_err(|problem| format!("{}: no advice: {problem}", matter.demand))?;
     for advised in &advice.targets {
         for set in &advised.advice {
-            let told = |problem: String| {
+            let with_context = |problem: String| {
                 let words: Vec<&str> = set.changes.iter().map(|change| change.message.as_str()).collect();
                 let (demand, cluster) = (matter.demand, &advised.cluster_name);
                 format!("{demand}: to have {cluster} fit, {}: {problem}", words.join("; "))
             };
-            applied(matter.demand, advised, set, &server).map_err(told)?;
+            applied(matter.demand, advised, set, &server).map_err(with_context)?;
         }
     }
     Ok(())

@@ -25,16 +25,16 @@ pub(crate) fn equal(generator: &dyn Generator, trial: &Trial) -> Result<(), Stri
     let mut server = Server::build(generator.dialect(), &trial.case)?;
     settle(&mut server)?;
     for (number, later) in (1..).zip(&trial.case.later) {
-        let told = |problem: String| format!("at step {number}: {problem}");
+        let with_step = |problem: String| format!("at step {number}: {problem}");
         let before = server.clone();
-        let planned = plan(&server, later).map_err(told)?;
-        let due = server.happen(later).map_err(told)?;
-        server.usable().map_err(told)?;
-        decide_due(&mut server, due).map_err(told)?;
+        let planned = plan(&server, later).map_err(with_step)?;
+        let due = server.happen(later).map_err(with_step)?;
+        server.usable().map_err(with_step)?;
+        decide_due(&mut server, due).map_err(with_step)?;
         if let Some(planned) = planned {
-            compare(&before, &server, &planned).map_err(told)?;
+            compare(&before, &server, &planned).map_err(with_step)?;
         }
-        settle(&mut server).map_err(told)?;
+        settle(&mut server).map_err(with_step)?;
     }
     Ok(())
 }
@@ -172,13 +172,13 @@ fn compare(before: &Server, after: &Server, plan: &Plan) -> Result<(), String> {
                 ));
             }
             Some(entry) => {
-                let told = (
+                let planned = (
                     entry.before.as_ref().map(|side| &side.clusters),
                     entry.after.as_ref().map(|side| &side.clusters),
                 );
-                if told != (old, new) {
+                if planned != (old, new) {
                     return Err(format!(
-                        "{demand} goes from {old:?} to {new:?}; the plan says {told:?}"
+                        "{demand} goes from {old:?} to {new:?}; the plan says {planned:?}"
                     ));
                 }
             }

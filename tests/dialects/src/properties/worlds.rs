@@ -39,17 +39,17 @@ pub(crate) fn all_along(generator: &dyn Generator, trial: &Trial) -> Result<(), 
     let mut server = Server::build(generator.dialect(), &trial.case)?;
     round(generator, trial, &mut server, &laws::ALL)?;
     for (step, later) in (1..).zip(&trial.case.later) {
-        let told = |problem: String| format!("at step {step}: {problem}");
-        server.happen(later).map_err(told)?;
-        server.usable().map_err(told)?;
-        round(generator, trial, &mut server, &laws::ALL).map_err(told)?;
+        let with_step = |problem: String| format!("at step {step}: {problem}");
+        server.happen(later).map_err(with_step)?;
+        server.usable().map_err(with_step)?;
+        round(generator, trial, &mut server, &laws::ALL).map_err(with_step)?;
         let fresh = server.rebuilt()?;
         show::same(
             "built afresh",
             &server::reports(&server)?,
             &server::reports(&fresh)?,
         )
-        .map_err(told)?;
+        .map_err(with_step)?;
     }
     Ok(())
 }

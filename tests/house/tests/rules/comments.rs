@@ -19,9 +19,9 @@ fn leaning(text: &str) -> Vec<usize> {
         let comment = ["///", "//!"]
             .into_iter()
             .find_map(|mark| Some((mark, line.strip_prefix(mark)?.trim_start())));
-        if let Some((mark, said)) = comment
+        if let Some((mark, text)) = comment
             && before != Some(mark)
-            && BEGINNINGS.iter().any(|word| begins(said, word))
+            && BEGINNINGS.iter().any(|word| begins(text, word))
         {
             found.push(at + 1);
         }
@@ -30,8 +30,8 @@ fn leaning(text: &str) -> Vec<usize> {
     found
 }
 
-fn begins(said: &str, word: &str) -> bool {
-    said.strip_prefix(word)
+fn begins(text: &str, word: &str) -> bool {
+    text.strip_prefix(word)
         .is_some_and(|rest| !rest.starts_with(|letter: char| letter.is_alphanumeric()))
 }
 

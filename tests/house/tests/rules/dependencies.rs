@@ -252,13 +252,13 @@ fn a_crate_asks_for_the_features_that_its_code_needs() {
                 continue;
             }
             needed.insert(feature);
-            let asked = package["dependencies"].as_array().into_iter().flatten();
-            let asked = asked.filter(|asked| asked["name"] == dependency);
-            let has = |asked: &Value| {
-                let features = asked["features"].as_array();
+            let declared = package["dependencies"].as_array().into_iter().flatten();
+            let declared = declared.filter(|entry| entry["name"] == dependency);
+            let has = |entry: &Value| {
+                let features = entry["features"].as_array();
                 features.is_some_and(|features| features.iter().any(|known| known == feature))
             };
-            if !asked.into_iter().any(has) {
+            if !declared.into_iter().any(has) {
                 missing.push(format!(
                     "{}: {dependency} with the feature {feature}",
                     text(package, "name")

@@ -87,8 +87,8 @@ fn files(package: &str) -> Vec<PathBuf> {
         .current_dir(root())
         .output()
         .expect("cargo can be run");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{package}: {told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{package}: {errors}");
     let listed = String::from_utf8(output.stdout).expect("cargo lists files");
     listed.lines().map(PathBuf::from).collect()
 }

@@ -80,9 +80,9 @@ fn argo_cds_own_generator_gives_an_application_set_the_clusters_of_its_decision(
     assert!(text.contains("story-1.placement.ocm"), "{text}");
     let none = server.file("none.yaml", &text.replace("story-1.placement.ocm", "nothing.ocm"));
     let output = generate(&server, &none);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        !output.status.success() && said.contains("no clusterDecisionResources found"),
-        "{said}"
+        !output.status.success() && errors.contains("no clusterDecisionResources found"),
+        "{errors}"
     );
 }

@@ -170,10 +170,10 @@ fn helm_4_meets_the_conflict_with_another_manager_and_forces_it() {
         .kubectl(&command)
         .input(foreign.to_string())
         .succeeds();
-    let said = release.fails("upgrade", &[CHART, "--set", "clusters=3"]);
+    let error = release.fails("upgrade", &[CHART, "--set", "clusters=3"]);
     assert!(
-        said.contains("conflict with \"autoscaler\"") && said.contains(".spec.numberOfClusters"),
-        "{said}"
+        error.contains("conflict with \"autoscaler\"") && error.contains(".spec.numberOfClusters"),
+        "{error}"
     );
     assert_eq!(release.placement()["spec"]["numberOfClusters"], 7);
     release.done("upgrade", &[CHART, "--set", "clusters=3", "--force-conflicts"]);

@@ -192,11 +192,15 @@ impl Difference {
         let resource = resource
             .and_then(|kind| kind.path.rsplit('/').next())
             .unwrap_or_default();
-        let told = |start: &str| {
+        let first_line = |start: &str| {
             let line = self.lines.iter().find(|line| line.starts_with(start));
             line.cloned().unwrap_or_default()
         };
-        let mut sort = format!("{method} {resource} {}{}", told(".code"), told(".body[0].causes"));
+        let mut sort = format!(
+            "{method} {resource} {}{}",
+            first_line(".code"),
+            first_line(".body[0].causes")
+        );
         if !sort.contains(": ") {
             // Only the path of the difference: the values depend on the removed requests.
             let place = self.lines.first().and_then(|line| line.split(": ").next());

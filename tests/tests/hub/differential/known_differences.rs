@@ -180,11 +180,15 @@ const KNOWN_DIFFERENCES: &[KnownDifference] = &[
             }
             let conflicts = [&*reference, &*other].iter().all(|side| side["code"] == 409);
             let own = json!("FieldManagerConflict .spec.taints");
-            let told = |side: &Value| {
+            let has_conflict = |side: &Value| {
                 let causes = side["body"][0]["causes"].as_array();
                 causes.is_some_and(|causes| causes.contains(&own))
             };
-            if conflicts && request.body.contains("timeAdded") && told(other) && !told(reference) {
+            if conflicts
+                && request.body.contains("timeAdded")
+                && has_conflict(other)
+                && !has_conflict(reference)
+            {
                 let causes = other["body"][0]["causes"].as_array_mut();
                 causes
                     .into_iter()
@@ -256,12 +260,12 @@ const KNOWN_DIFFERENCES: &[KnownDifference] = &[
     KnownDifference {
         why: "of several mistakes another one is told: what the answer may look like, the body and the object's absence come first",
         settle: |request, reference, other| {
-            let told = (
+            let mistakes = (
                 reference["code"].as_u64().unwrap_or_default(),
                 other["code"].as_u64().unwrap_or_default(),
             );
             let body = request.body.as_str();
-            let other_mistake = match (&request.method, told) {
+            let other_mistake = match (&request.method, mistakes) {
                 (&Method::GET, (400 | 404, 406)) => request.accept != crate::differential::request::JSON,
                 (&Method::PUT, (400 | 409 | 422, 404) | (400, 409)) => true,
                 (&Method::PATCH, (404 | 422, 400)) => !body.contains('{') || body == "{" || body == "{}",

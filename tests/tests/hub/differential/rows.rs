@@ -83,10 +83,12 @@ impl Widget<'_> {
 
     /// Runs `step`.
     async fn step(&self, step: &Value, live: Option<&Value>) -> (u16, Value) {
-        let asked = asked::asked(step, &self.name, live);
-        let method = asked.method.parse().expect("a method");
-        let (code, answer) = self.send(method, &asked.path, asked.content, &asked.body).await;
-        if !asked.seeds {
+        let request = asked::asked(step, &self.name, live);
+        let method = request.method.parse().expect("a method");
+        let (code, answer) = self
+            .send(method, &request.path, request.content, &request.body)
+            .await;
+        if !request.seeds {
             return (code, answer);
         }
         let mut cleared = answer;

@@ -66,13 +66,13 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
         "berth-ca.pem",
         &of_secret(&hub, "current.crt").expect("there is a CA"),
     );
-    let asked = |path: &str| {
+    let get = |path: &str| {
         let server = format!("--server={}", berth.url());
         let ca = format!("--certificate-authority={}", ca.display());
         hub.kubectl_args(&["get", "--raw", path, &server, &ca]).run()
     };
     let lacking = eventually("the registration to have been looked at", || {
-        let lacking = asked("/readyz/registration");
+        let lacking = get("/readyz/registration");
         (!lacking.success && !lacking.err.contains("has not been checked yet")).then_some(lacking.err)
     });
     for wanted in [
@@ -83,7 +83,7 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
         assert!(lacking.contains(wanted), "{wanted:?} is not in {lacking}");
     }
     // The hub sends requests only to a ready server.
-    let ready = asked("/readyz?verbose");
+    let ready = get("/readyz?verbose");
     assert!(
         ready.success && ready.out.contains("[-]registration failed: reason withheld"),
         "{}{}",
@@ -100,16 +100,17 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
     let services = installation.manifests(&["apiservice"]);
     hub.kubectl("apply --server-side -f -").input(services).succeeds();
     eventually("only that to be lacking", || {
-        let lacking = asked("/readyz/registration").err;
-        let said = "ValidatingWebhookConfiguration berth has no caBundle, which cert-manager is to fill in";
-        (lacking.contains(said) && !lacking.contains("does not exist")).then_some(())
+        let lacking = get("/readyz/registration").err;
+        let missing =
+            "ValidatingWebhookConfiguration berth has no caBundle, which cert-manager is to fill in";
+        (lacking.contains(missing) && !lacking.contains("does not exist")).then_some(())
     });
     hub.kubectl("annotate validatingwebhookconfiguration berth cert-manager.io/inject-ca-from-")
         .succeeds();
     eventually("nothing to be lacking", || {
-        asked("/readyz/registration").success.then_some(())
+        get("/readyz/registration").success.then_some(())
     });
-    let ready = asked("/readyz?verbose");
+    let ready = get("/readyz?verbose");
     assert!(ready.out.contains("[+]registration ok"), "{}", ready.out);
     available(&hub);
 }

@@ -81,15 +81,15 @@ fn a_validating_policy_of_the_hub_holds_for_owned_placements_until_it_goes() {
     hub.kubectl("apply -f -")
         .input(validating("limited", &spec, &warns))
         .succeeds();
-    let said = passes(hub, "limited", 6);
+    let warnings = passes(hub, "limited", 6);
     assert!(
-        said.contains("Warning: Validation failed for ValidatingAdmissionPolicy 'limited'"),
-        "{said}"
+        warnings.contains("Warning: Validation failed for ValidatingAdmissionPolicy 'limited'"),
+        "{warnings}"
     );
     hub.kubectl("delete validatingadmissionpolicy limited").succeeds();
     eventually("the policy to be gone", || {
-        let said = passes(hub, "limited", 6);
-        (!said.contains("AdmissionPolicy")).then_some(())
+        let warnings = passes(hub, "limited", 6);
+        (!warnings.contains("AdmissionPolicy")).then_some(())
     });
 }
 

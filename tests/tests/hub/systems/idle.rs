@@ -18,8 +18,8 @@ fn systems_that_are_not_there_are_idle_say_so_and_wake() {
         ("ocm", "placements.cluster.open-cluster-management.io"),
         ("openmcp", "clusters.clusters.openmcp.cloud"),
     ] {
-        let said = format!("Warning: {system}: idle, since the hub does not have ");
-        let line = listed.err.lines().find(|line| line.starts_with(&said));
+        let start = format!("Warning: {system}: idle, since the hub does not have ");
+        let line = listed.err.lines().find(|line| line.starts_with(&start));
         assert!(line.is_some_and(|line| line.contains(resource)), "{}", listed.err);
     }
     hub.kubectl("get decisions -A").succeeds();

@@ -80,7 +80,7 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
     hub.kubectl("create -f -")
         .input(shoot("bent").to_string())
         .succeeds();
-    let told = eventually("the owner to be told", || {
+    let note = eventually("the owner to be told", || {
         let events = hub.kubectl("get events -n garden-dev -o json").json();
         let events = events["items"].as_array().cloned().unwrap_or_default();
         events.into_iter().find_map(|event| {
@@ -90,8 +90,8 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
         })
     });
     assert!(
-        told.contains("spec.seedName") && told.contains("it was put back as it was"),
-        "{told}"
+        note.contains("spec.seedName") && note.contains("it was put back as it was"),
+        "{note}"
     );
     let before = current_shoot(&hub, "bent");
     assert_eq!(before["spec"]["seedName"], Value::Null, "{before}");

@@ -52,11 +52,11 @@ fn pruning_by_an_allowlist_takes_what_the_manifest_no_longer_has() {
     server
         .kubectl("-n default label configmap bystander app=shop")
         .succeeds();
-    let said = apply(&["one"]);
+    let output = apply(&["one"]);
     assert!(
-        said.contains("configmap/two pruned")
-            && said.contains("placement.cluster.open-cluster-management.io/two pruned"),
-        "{said}"
+        output.contains("configmap/two pruned")
+            && output.contains("placement.cluster.open-cluster-management.io/two pruned"),
+        "{output}"
     );
     let mut left = FIRST.to_vec();
     left.insert(0, "configmap/bystander");
@@ -82,8 +82,8 @@ fn pruning_by_an_applyset_takes_what_left_the_set() {
             "{how}: {set}"
         );
         server.kubectl("-n default create configmap bystander").succeeds();
-        let said = apply(&["one"]);
-        assert!(said.contains("configmap/two pruned"), "{how}: {said}");
+        let output = apply(&["one"]);
+        assert!(output.contains("configmap/two pruned"), "{how}: {output}");
         let mut left = FIRST.to_vec();
         left.insert(0, "configmap/bystander");
         assert_eq!(standing(&server), left, "{how}");

@@ -198,9 +198,9 @@ fn by_the_rules_of_today_a_place_given_on_create_takes_the_right_to_bind() {
         (&operation["type"], &operation["state"]),
         (&json!("Create"), &json!("Pending"))
     );
-    let said = operation["description"].as_str().unwrap_or_default();
+    let description = operation["description"].as_str().unwrap_or_default();
     assert!(
-        said.starts_with("Failed to schedule Shoot: No Seed fits. Nearest: "),
-        "{said}"
+        description.starts_with("Failed to schedule Shoot: No Seed fits. Nearest: "),
+        "{description}"
     );
 }

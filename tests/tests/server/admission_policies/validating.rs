@@ -80,9 +80,9 @@ fn messages_warnings_and_audit_annotations_reach_who_is_to_read_them() {
     assert!(text.contains("three is a crowd"), "{text}");
     let listened = json!({"validationActions": ["Warn", "Audit"]});
     apply(&server, &validating("limits", &spec, &listened)).succeeds();
-    let said = create_accepted(&server, &deployment("web", "default", 6));
+    let warnings = create_accepted(&server, &deployment("web", "default", 6));
     assert_eq!(
-        said,
+        warnings,
         "Warning: Validation failed for ValidatingAdmissionPolicy 'limits' with binding 'limits': at most 5 replicas, not 6\n"
     );
     let annotations = eventually("the annotation in the audit log", || {

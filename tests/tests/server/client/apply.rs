@@ -190,24 +190,24 @@ async fn a_custom_kind_is_applied_refused_forced_and_its_status_is_owned_apart()
         "the field is the other's now"
     );
     // The status has its own owners, and a write of it does not change the spec.
-    let told = placement(json!({
+    let status = placement(json!({
         "spec": {"numberOfClusters": 9},
         "status": {"conditions": [{
             "type": "Audited", "status": "True", "reason": "Done", "message": "",
             "lastTransitionTime": "2026-01-02T03:04:05Z",
         }]},
     }));
-    let told = placements
-        .patch_status("a", &PatchParams::apply("audit"), &told)
+    let applied = placements
+        .patch_status("a", &PatchParams::apply("audit"), &status)
         .await
         .unwrap();
-    assert_eq!(told.data["spec"]["numberOfClusters"], 2);
+    assert_eq!(applied.data["spec"]["numberOfClusters"], 2);
     assert!(
-        managers(&told.metadata).contains(&json!(["audit", "Apply", "status"])),
+        managers(&applied.metadata).contains(&json!(["audit", "Apply", "status"])),
         "{:?}",
-        managers(&told.metadata)
+        managers(&applied.metadata)
     );
-    let conditions = told.data["status"]["conditions"].as_array().unwrap();
+    let conditions = applied.data["status"]["conditions"].as_array().unwrap();
     assert!(conditions.iter().any(|condition| condition["type"] == "Audited"));
 }
 

@@ -9,11 +9,11 @@ use berth_tests::{berth, eventually};
 #[test]
 fn the_demo_shows_a_disaster_and_an_eviction_that_mend_themselves() {
     let output = Command::new(berth()).args(["demo", "--exit"]).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
+    let text = String::from_utf8_lossy(&output.stdout);
     let logged = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}{logged}");
+    assert!(output.status.success(), "{text}{logged}");
     assert!(!logged.contains("WARN"), "{logged}");
-    let (_, karmada) = told.split_once("Karmada").expect("Karmada has a story");
+    let (_, karmada) = text.split_once("Karmada").expect("Karmada has a story");
     for part in [
         "bound to frankfurt:5, oregon:5, singapore:2",
         "bound to oregon:7, singapore:3",
@@ -22,7 +22,7 @@ fn the_demo_shows_a_disaster_and_an_eviction_that_mend_themselves() {
     ] {
         assert!(karmada.contains(part), "{part:?} is missing in\n{karmada}");
     }
-    let (_, disaster) = told.split_once("Live: a disaster").expect("the disaster is told");
+    let (_, disaster) = text.split_once("Live: a disaster").expect("the disaster is told");
     let (disaster, eviction) = disaster
         .split_once("Live: an eviction")
         .expect("the eviction is told");
@@ -96,10 +96,10 @@ fn the_demo_offers_the_console_of_its_server_and_ends_with_it() {
     assert!(Command::new("kill").arg(&id).status().unwrap().success());
     let ended = eventually("the demo to end", || demo.try_wait().unwrap());
     assert!(ended.success(), "{ended}");
-    let told = rest.join().unwrap();
+    let text = rest.join().unwrap();
     assert!(
-        told.contains("export KUBECONFIG=") && told.contains("berth why placement/placement -n story-2"),
-        "{told}"
+        text.contains("export KUBECONFIG=") && text.contains("berth why placement/placement -n story-2"),
+        "{text}"
     );
     assert!(TcpStream::connect(host).is_err(), "nobody answers any more");
 }

@@ -44,8 +44,8 @@ fn a_shoot_waits_with_an_event_until_a_seed_that_could_help_appears() {
     eventually("the shoot to be assigned", || {
         (assigned(&server, "waits")? == "one").then_some(())
     });
-    let told = event(&server, "garden-dev", "waits", "Normal SchedulingSuccessful");
-    assert_eq!(told, "Scheduled to seed one");
+    let note = event(&server, "garden-dev", "waits", "Normal SchedulingSuccessful");
+    assert_eq!(note, "Scheduled to seed one");
     // The seed is full now; when its shoot is deleted, the next one gets the place.
     shoot(&server, "second");
     let why = event(&server, "garden-dev", "second", "Warning SchedulingFailed");
@@ -129,8 +129,8 @@ fn everything_that_could_help_wakes_a_waiting_shoot() {
     let waits = |name: &str, why: &str| {
         shoot(&server, name);
         eventually(&format!("{name} to wait for {why}"), || {
-            let told = super::events(&server, "garden-dev", name).into_iter();
-            let mut failed = told.filter(|(what, _)| what == "Warning SchedulingFailed");
+            let events = super::events(&server, "garden-dev", name).into_iter();
+            let mut failed = events.filter(|(what, _)| what == "Warning SchedulingFailed");
             failed.find(|(_, note)| note.contains(why)).map(drop)
         });
     };

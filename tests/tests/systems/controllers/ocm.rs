@@ -89,8 +89,8 @@ fn the_disaster_recovery_story_runs_by_itself() {
         "PlacementDecision placement-decision-1 of placement placement was created: 1 cluster: primary"
     );
     let moved = eventually("both moves to be told", || {
-        let told = events(&server, "ns1", "placement").into_iter();
-        let moves: Vec<String> = told
+        let recorded = events(&server, "ns1", "placement").into_iter();
+        let moves: Vec<String> = recorded
             .filter(|(what, _)| what == "Normal DecisionUpdate")
             .map(|(_, note)| note)
             .collect();

@@ -135,12 +135,12 @@ fn requests_are_granted_clusters_that_are_made_and_filled() {
         (&condition["type"], &condition["status"], &condition["reason"]),
         (&json!("Scheduled"), &json!("True"), &json!("Granted"))
     );
-    let told = event(&server, "ns", "one", "Normal Scheduled");
-    assert!(told.contains(&format!("ns/{first} is made")), "{told}");
+    let note = event(&server, "ns", "one", "Normal Scheduled");
+    assert!(note.contains(&format!("ns/{first} is made")), "{note}");
     request(&server, "two", "workload");
     assert_eq!(grant(&server, "two"), first, "there is room for two");
-    let told = event(&server, "ns", "two", "Normal Scheduled");
-    assert!(told.ends_with(&format!("picked ns/{first}")), "{told}");
+    let note = event(&server, "ns", "two", "Normal Scheduled");
+    assert!(note.ends_with(&format!("picked ns/{first}")), "{note}");
     request(&server, "three", "workload");
     let second = grant(&server, "three");
     assert_ne!(second, first);
@@ -153,11 +153,11 @@ fn a_pending_request_says_why_and_is_granted_when_the_configuration_allows_it() 
     let server = Server::start();
     server.kubectl("create namespace ns").succeeds();
     request(&server, "early", "workload");
-    let told = event(&server, "ns", "early", "Warning FailedScheduling");
-    assert!(told.starts_with("ConfigInvalid: "), "{told}");
+    let note = event(&server, "ns", "early", "Warning FailedScheduling");
+    assert!(note.starts_with("ConfigInvalid: "), "{note}");
     assert!(
-        told.contains("create the SchedulerConfiguration"),
-        "it says what to do: {told}"
+        note.contains("create the SchedulerConfiguration"),
+        "it says what to do: {note}"
     );
     configure(&server, &format!("{{{MCP}}}"));
     let why = pending(&server, "early", "UnknownPurpose");
@@ -165,14 +165,14 @@ fn a_pending_request_says_why_and_is_granted_when_the_configuration_allows_it() 
         why.contains("\"workload\"") && why.contains("\"mcp\""),
         "the purposes there are: {why}"
     );
-    let told = eventually("the event to say so", || {
+    let kind = eventually("the event to say so", || {
         let events = super::events(&server, "ns", "early");
         let found = events
             .into_iter()
             .find(|(_, note)| note.starts_with("UnknownPurpose: "));
         found.map(|(what, _)| what)
     });
-    assert_eq!(told, "Warning FailedScheduling");
+    assert_eq!(kind, "Warning FailedScheduling");
     configure(&server, &format!("{{{MCP}, {WORKLOAD}}}"));
     let cluster = grant(&server, "early");
     assert!(cluster.starts_with("workload-"), "{cluster}");
@@ -192,8 +192,8 @@ fn a_request_in_conflict_is_granted_when_clusters_change() {
     request(&server, "waits", "platform");
     let why = pending(&server, "waits", "ClusterConflict");
     assert!(why.contains("ns/platform"), "{why}");
-    let told = event(&server, "ns", "waits", "Warning FailedScheduling");
-    assert!(told.starts_with("ClusterConflict: "), "{told}");
+    let note = event(&server, "ns", "waits", "Warning FailedScheduling");
+    assert!(note.starts_with("ClusterConflict: "), "{note}");
     // A feasible cluster is created.
     cluster(&server, "helps", "", "platform");
     assert_eq!(grant(&server, "waits"), "helps");

@@ -24,9 +24,9 @@ const LIMIT: Duration = Duration::from_secs(300);
 const TENANTS: usize = 20;
 
 fn count() -> usize {
-    let said = std::env::var("BERTH_SPEED_COUNT").ok();
+    let value = std::env::var("BERTH_SPEED_COUNT").ok();
     let usual = if cfg!(debug_assertions) { 200 } else { 1000 };
-    said.map_or(usual, |text| text.parse().unwrap())
+    value.map_or(usual, |text| text.parse().unwrap())
 }
 
 async fn create(client: &Client, path: &str, object: Value) {

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 
 /// Number of placements and of clusters, by default or from `BERTH_SPEED_COUNT`.
 fn count() -> usize {
-    let said = std::env::var("BERTH_SPEED_COUNT").ok();
+    let value = std::env::var("BERTH_SPEED_COUNT").ok();
     let usual = if cfg!(debug_assertions) { 100 } else { 1000 };
-    said.map_or(usual, |text| text.parse().unwrap())
+    value.map_or(usual, |text| text.parse().unwrap())
 }
 
 /// The deadline of the wait: the time is printed, not asserted.

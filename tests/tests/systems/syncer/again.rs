@@ -114,11 +114,11 @@ fn copies_of_a_lost_hub_are_told_and_taken_over_with_adopt_alone() {
         .hub
         .kubectl("-n n1 create configmap c --from-literal=a=b")
         .succeeds();
-    let said = world.condition(0, "Synced", |known| {
+    let condition = world.condition(0, "Synced", |known| {
         let message = known["message"].as_str().unwrap_or_default();
         known["reason"] == "ObjectsNotSynced" && message.contains(&format!("3 of {was}"))
     });
-    let message = said["message"].as_str().expect("a message");
+    let message = condition["message"].as_str().expect("a message");
     assert!(
         message.contains(&format!("berth syncer --adopt {was}")),
         "{message}"

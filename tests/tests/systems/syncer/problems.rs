@@ -40,11 +40,11 @@ fn an_unknown_resource_and_an_object_that_is_refused_stop_only_themselves_and_ar
     let east = &world.clusters[0];
     east.server.kubectl("apply -f -").input(POLICY).succeeds();
     let _syncer = world.sync_with(0, &["--resources", "configmaps,widgets.example.com"]);
-    let said = world.condition(0, "Synced", |known| known["status"] == "False");
-    assert_eq!(said["reason"], "UnknownResources");
+    let condition = world.condition(0, "Synced", |known| known["status"] == "False");
+    assert_eq!(condition["reason"], "UnknownResources");
     assert!(
-        said["message"].to_string().contains("widgets.example.com"),
-        "{said}"
+        condition["message"].to_string().contains("widgets.example.com"),
+        "{condition}"
     );
     world.condition(0, "HeartbeatHealthy", |known| known["status"] == "True");
     world.place("app");
@@ -55,8 +55,8 @@ fn an_unknown_resource_and_an_object_that_is_refused_stop_only_themselves_and_ar
             .succeeds();
     }
     east.arrived("configmap", "app", "good");
-    let said = world.condition(0, "Synced", |known| known["reason"] == "ObjectsNotSynced");
-    let message = said["message"].as_str().expect("a message");
+    let condition = world.condition(0, "Synced", |known| known["reason"] == "ObjectsNotSynced");
+    let message = condition["message"].as_str().expect("a message");
     assert!(
         message.contains("configmaps app/bad: ") && message.contains("nothing bad here"),
         "{message}"
@@ -74,11 +74,11 @@ fn an_unknown_resource_and_an_object_that_is_refused_stop_only_themselves_and_ar
     assert!(check.contains("east.kcp") && check.contains("app/bad"), "{check}");
 
     world.hub.kubectl("-n app delete configmap bad").succeeds();
-    let said = world.condition(0, "Synced", |known| known["reason"] == "UnknownResources");
+    let condition = world.condition(0, "Synced", |known| known["reason"] == "UnknownResources");
     until("a heartbeat more", || {
-        match said["message"].to_string().contains("app/bad") {
+        match condition["message"].to_string().contains("app/bad") {
             false => Ok(()),
-            true => Err(said.to_string()),
+            true => Err(condition.to_string()),
         }
     });
 }

@@ -194,11 +194,11 @@ fn a_switch_adds_or_takes_away_one_kind() {
 #[ignore = "builds Helm from its Go module: `make e2e`"]
 fn both_helms_find_nothing_to_mend() {
     for helm in [Helm::Three, Helm::Four] {
-        let said = helm.done(
+        let output = helm.done(
             NAMESPACE,
             &["lint", CHART, "--strict", "--kube-version", "1.36.0"],
         );
-        assert!(!said.contains("[WARNING]"), "{said}");
+        assert!(!output.contains("[WARNING]"), "{output}");
     }
 }
 

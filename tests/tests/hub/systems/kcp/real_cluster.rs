@@ -88,7 +88,7 @@ impl Pair {
     /// Waits until the condition Synced has `status`, and returns its reason and message.
     fn synced(&self, status: &str) -> String {
         let words = ["workloadcluster", "east"];
-        let told = |cluster: &Value| {
+        let condition = |cluster: &Value| {
             let conditions = cluster["status"]["conditions"].as_array();
             let mut conditions = conditions.into_iter().flatten();
             let found = conditions.find(|known| known["type"] == "Synced" && known["status"] == status);
@@ -97,9 +97,9 @@ impl Pair {
         let cluster = self
             .world
             .until(&words, &format!("Synced is {status}"), |cluster| {
-                told(cluster).is_some()
+                condition(cluster).is_some()
             });
-        told(&cluster).expect("it is there")
+        condition(&cluster).expect("it is there")
     }
 }
 
@@ -231,10 +231,10 @@ fn an_object_whose_spec_diff_cannot_be_applied_waits_until_it_is_mended() {
         json!({&diff: r#"[{"op": "replace", "path": "/replicaz", "value": 0}]"#});
     pair.create(&web);
     pair.barrier("first");
-    let told = pair.synced("False");
+    let message = pair.synced("False");
     assert!(
-        told.contains("ObjectsNotSynced") && told.contains("app/web") && told.contains("spec-diff"),
-        "{told}"
+        message.contains("ObjectsNotSynced") && message.contains("app/web") && message.contains("spec-diff"),
+        "{message}"
     );
     assert_eq!(
         pair.copy("deployment", "web"),

@@ -89,9 +89,9 @@ fn an_unfulfilled_placement_says_so_and_takes_only_what_it_lacks() {
     member(&server, "m1", "site: a");
     place(&server, "p", "placementType: PickN, numberOfClusters: 2");
     becomes(&server, "p", &["m1 Scheduled"]);
-    let told = event(&server, "default", "p", "Warning FailedScheduling");
-    assert!(told.starts_with("SchedulingPolicyUnfulfilled: "), "{told}");
-    let said = |server: &Server| {
+    let note = event(&server, "default", "p", "Warning FailedScheduling");
+    assert!(note.starts_with("SchedulingPolicyUnfulfilled: "), "{note}");
+    let scheduled_condition = |server: &Server| {
         let placement = server.kubectl("get clusterresourceplacement p -o json").json();
         let snapshot = server
             .kubectl("get clusterschedulingpolicysnapshot p-0 -o json")
@@ -102,7 +102,7 @@ fn an_unfulfilled_placement_says_so_and_takes_only_what_it_lacks() {
         Some((status, reason))
     };
     assert_eq!(
-        said(&server),
+        scheduled_condition(&server),
         Some(("False".to_owned(), "SchedulingPolicyUnfulfilled".to_owned()))
     );
     let first = binding(&server, "p", "m1");
@@ -110,11 +110,11 @@ fn an_unfulfilled_placement_says_so_and_takes_only_what_it_lacks() {
     member(&server, "m2", "site: b");
     becomes(&server, "p", &["m1 Scheduled", "m2 Scheduled"]);
     assert_eq!(
-        said(&server),
+        scheduled_condition(&server),
         Some(("True".to_owned(), "SchedulingPolicyFulfilled".to_owned()))
     );
-    let told = event(&server, "default", "p", "Normal Scheduled");
-    assert!(!told.is_empty());
+    let note = event(&server, "default", "p", "Normal Scheduled");
+    assert!(!note.is_empty());
     assert_eq!(binding(&server, "p", "m1"), first);
     let fulfilled = decisions(&server, "fleet");
     member(&server, "m9", "site: c");

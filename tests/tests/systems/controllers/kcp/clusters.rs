@@ -38,11 +38,11 @@ fn locations_count_their_clusters_and_tell_their_labels() {
     }
     count_becomes(&server, "eu", (2, 2));
     count_becomes(&server, "us", (1, 1));
-    let told = |name: &str| {
+    let labels = |name: &str| {
         let object = get(&server, &format!("location {name}"));
         object["metadata"]["annotations"]["scheduling.kcp.dev/labels"].clone()
     };
-    assert_eq!(told("eu"), "cloud=gcp region=eu");
+    assert_eq!(labels("eu"), "cloud=gcp region=eu");
     let shown = server.kubectl("get locations eu").succeeds();
     assert!(shown.contains("cloud=gcp region=eu"), "{shown}");
     patch(
@@ -51,7 +51,7 @@ fn locations_count_their_clusters_and_tell_their_labels() {
         &json!({"metadata": {"labels": {"cloud": null}}}),
     );
     eventually("the labels to be told", || {
-        (told("eu") == "region=eu").then_some(())
+        (labels("eu") == "region=eu").then_some(())
     });
     // Cordoned and unready clusters are not available; an evicting one still is.
     patch(

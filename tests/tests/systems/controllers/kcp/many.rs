@@ -18,9 +18,9 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 /// Number of namespaces and of clusters, by default or from `BERTH_SPEED_COUNT`.
 fn count() -> usize {
-    let said = std::env::var("BERTH_SPEED_COUNT").ok();
+    let value = std::env::var("BERTH_SPEED_COUNT").ok();
     let usual = if cfg!(debug_assertions) { 100 } else { 1000 };
-    said.map_or(usual, |text| text.parse().unwrap())
+    value.map_or(usual, |text| text.parse().unwrap())
 }
 
 fn api(client: &Client, group: &str, version: &str, kind: &str, plural: &str) -> Api<DynamicObject> {

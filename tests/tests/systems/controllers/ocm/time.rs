@@ -35,9 +35,9 @@ fn decisions_move_at_the_end_of_a_toleration_and_of_a_score() {
     place(&server, "scored", scored);
     becomes(&server, "scored", &["b"]);
     becomes(&server, "scored", &["a"]);
-    let told = event(&server, "ns1", "scored", "Warning DecisionUpdate");
+    let note = event(&server, "ns1", "scored", "Warning DecisionUpdate");
     assert!(
-        told.ends_with("1 cluster: a: AddOnPlacementScores b/default expired in plugin AddOn/default/free"),
-        "{told}"
+        note.ends_with("1 cluster: a: AddOnPlacementScores b/default expired in plugin AddOn/default/free"),
+        "{note}"
     );
 }

@@ -24,13 +24,13 @@ fn a_lost_finalizer_is_put_back_on_cluster_and_request() {
             .contains(&used.as_str())
             .then_some(())
     });
-    let told = eventually("the repair to be told", || {
+    let event = eventually("the repair to be told", || {
         let events = super::super::events(&server, "ns", "one").into_iter();
         let mut notes = events.map(|(_, note)| note);
         notes.find(|note| note.contains("lost finalizer"))
     });
     assert_eq!(
-        told,
+        event,
         format!("bound to ns/{name}; its lost finalizer is put back")
     );
     force(&server, "-n ns clusterrequest one", without);
