@@ -27,7 +27,7 @@ const OPENING: usize = 32;
 pub(crate) struct Crowd {
     /// Name of the figures.
     pub(crate) name: &'static str,
-    /// Number of clusters.
+    /// Number of watchers.
     pub(crate) watchers: usize,
     /// Writes per second.
     pub(crate) rate: u32,

@@ -1,4 +1,5 @@
-//! Many parallel requests: some are refused until later, and probes and monitoring are still answered.
+//! Many parallel requests: some are refused with a time for a retry, but never administrators and
+//! probes.
 
 use berth_tests::hub::Hub;
 use berth_tests::hub::berth::{self, Berth};

@@ -161,7 +161,7 @@ async fn a_decision_is_owned_by_what_is_placed_and_does_not_pass_for_an_applicat
         (&json!("Placement"), &json!("x"))
     );
     assert_eq!(owner["uid"], made["metadata"]["uid"]);
-    // It has no dependents, and is deleted with its source.
+    // The deletion does not wait for the decision, which is deleted with its placement.
     let options = json!({"propagationPolicy": "Foreground"});
     let deleted = raw::write(&client, Method::DELETE, &format!("{placements}/x"), &options).await;
     assert_eq!(deleted.code, 200, "{}", deleted.json());

@@ -103,7 +103,8 @@ fn take(server: &Server, identifier: &str, what: &str) {
     );
 }
 
-/// Removes the syncer's finalizer from an object, or the syncer's state of a drained namespace.
+/// Removes the syncer's finalizer, state label and deletion annotation from an object, or from a
+/// drained namespace.
 fn let_go(server: &Server, identifier: &str, what: &str) {
     let change = json!({"metadata": {
         "finalizers": null,
