@@ -1,7 +1,7 @@
 //! `berth backup` and `berth restore`: the embedded store, copied from the running server and restored.
 //!
-//! A server offers backups on a socket in its data folder, which only the folder's owner can reach, and
-//! who could read the database anyway. Where no server runs, the file is read.
+//! A server offers backups on a socket in its data folder. Only the folder's owner, who can read the
+//! database anyway, can reach the socket. Where no server runs, the file is read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -80,7 +80,7 @@ pub struct RestoreArgs {
 pub fn take(args: &BackupArgs) -> Result<()> {
     if args.to == Path::new("-") {
         let contents = objects(args, &mut io::stdout().lock())?;
-        berth_commands::say_error!("{}", told("backed up", contents, "standard output"));
+        berth_commands::say_error!("{}", summary("backed up", contents, "standard output"));
         return Ok(());
     }
     let folder = &args.to;
@@ -89,7 +89,7 @@ pub fn take(args: &BackupArgs) -> Result<()> {
         "{} exists: name a new folder for the backup",
         folder.display()
     );
-    // Under another name until it is whole.
+    // The backup has another name until it is whole.
     let mut partial = folder.clone().into_os_string();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
@@ -100,15 +100,18 @@ pub fn take(args: &BackupArgs) -> Result<()> {
         _ => {}
     }
     let contents = fill(args, &partial).inspect_err(|_| {
-        // The first error is the one to report; the next backup removes the remains.
+        // The first error is reported, not one of this removal; the next backup removes the remains.
         drop(fs::remove_dir_all(&partial));
     })?;
     fs::rename(&partial, folder).with_context(|| folder.display().to_string())?;
-    berth_commands::say!("{}", told("backed up", contents, &folder.display().to_string()));
+    berth_commands::say!(
+        "{}",
+        summary("backed up", contents, &folder.display().to_string())
+    );
     Ok(())
 }
 
-fn told(what: &str, contents: Contents, place: &str) -> String {
+fn summary(what: &str, contents: Contents, place: &str) -> String {
     let Contents { revision, objects } = contents;
     format!("{what} {objects} objects at revision {revision} to {place}")
 }
@@ -120,7 +123,7 @@ fn fill(args: &BackupArgs, folder: &Path) -> Result<Contents> {
     let mut file = private(&path).with_context(named)?;
     objects(args, &mut file)?;
     file.sync_all().with_context(named)?;
-    // In the form on disk.
+    // Values stay in the form that they have on disk.
     let mut written = BufReader::new(File::open(&path).with_context(named)?);
     let contents = backup::check(&mut written).with_context(named)?;
     for name in CERTIFICATES {
@@ -196,33 +199,33 @@ impl<R: Read, W: Write> Read for Tee<R, W> {
 /// Restores a backup. Blocks.
 ///
 /// # Errors
-/// When the backup is not whole, or there is a database that is not to be replaced; that one then
+/// When the backup is not whole, or there is a database and `--replace` is not set: the database then
 /// stays.
 pub fn restore(args: &RestoreArgs) -> Result<()> {
     make_folder(&args.data_dir)?;
     let file = args.data_dir.join(FILE);
-    let there = file.exists();
-    if there && !args.replace {
+    let exists = file.exists();
+    if exists && !args.replace {
         bail!(
             "{} exists: restore into a new folder, or with --replace, which keeps it beside the restored one",
             file.display()
         );
     }
-    let _held = there.then(|| rescue::hold(&file)).transpose()?;
+    let _held = exists.then(|| rescue::hold(&file)).transpose()?;
     let folder = args.from.is_dir().then_some(args.from.as_path());
     let mut input = input(&args.from)?;
-    let kept = there.then(|| rescue::keep(&file)).transpose()?;
+    let old_file = exists.then(|| rescue::keep(&file)).transpose()?;
     let contents = EmbeddedStore::restore(&file, &mut input, args.bump_revision);
-    let contents = match (contents, &kept) {
-        (Err(error), Some(kept)) => {
-            fs::remove_file(kept).with_context(|| kept.display().to_string())?;
+    let contents = match (contents, &old_file) {
+        (Err(error), Some(old_file)) => {
+            fs::remove_file(old_file).with_context(|| old_file.display().to_string())?;
             return Err(error.into());
         }
         (contents, _) => contents?,
     };
-    berth_commands::say!("{}", told("restored", contents, &file.display().to_string()));
-    if let Some(kept) = kept {
-        berth_commands::say!("what was there is {}", kept.display());
+    berth_commands::say!("{}", summary("restored", contents, &file.display().to_string()));
+    if let Some(old_file) = old_file {
+        berth_commands::say!("what was there is {}", old_file.display());
     }
     for name in CERTIFICATES {
         let (Some(folder), target) = (folder, args.data_dir.join(name)) else {
@@ -237,7 +240,7 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
     opens(&file, args)
 }
 
-/// Checks that a server can start from it.
+/// Checks that a server can start from the database in `file`.
 fn opens(file: &Path, args: &RestoreArgs) -> Result<()> {
     let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
     match EmbeddedStore::open_encrypted(file, Limits::default(), &encryption) {

@@ -1,7 +1,7 @@
 //! An error with its causes, on one line.
 
-/// `error` and its causes, outermost first, joined by colons. A cause whose words the error above it
-/// ends with already is left out: some libraries write their causes into their own messages.
+/// `error` and its causes, outermost first, joined by colons. Some libraries write their causes into
+/// their own messages: a cause is left out where the message above ends with its text.
 pub fn told(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {

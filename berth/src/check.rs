@@ -1,5 +1,5 @@
-//! `berth check`: it checks the installation, and returns the remedies (docs/operate.md, "Checking"). It
-//! asks a standalone server or a hub as the user of the kubeconfig, and changes nothing.
+//! `berth check`: checks the installation, and returns the remedies (docs/operate.md, "Checking"). The
+//! command reads a standalone server or a hub as the user of the kubeconfig, and changes nothing.
 
 mod absent;
 mod args;
@@ -88,7 +88,7 @@ impl CheckSubject<'_> {
             findings,
             requests: None,
         };
-        // A registered API that does not answer is not a 404.
+        // A registered API that does not answer gives another status than 404.
         if !standalone && matches!(group, Read::Absent) && !self.runs().await? {
             report.installed = false;
             report.findings.extend(self.not_installed().await?);
@@ -150,7 +150,7 @@ impl CheckSubject<'_> {
         finding.into_iter().collect()
     }
 
-    /// Findings that only a server itself has: its checks and its certificates.
+    /// Findings about a standalone server itself: its checks and its certificates.
     async fn standalone(&self) -> Result<Vec<Finding>> {
         let ready = self.client.raw("/readyz?verbose").await?;
         let mut findings = match ready.code {
@@ -207,15 +207,15 @@ impl CheckSubject<'_> {
         Ok((findings, Some(requests)))
     }
 
-    /// Findings about rules that contradict the objects of a system; the report of any of its
-    /// `decisions` has them.
+    /// Findings about rules that contradict the objects of a system. The report of any one of the
+    /// system's `decisions` has them.
     async fn rules(&self, decisions: &[Value]) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         for (system, path) in judge::one_of_each_system(decisions) {
             let path = format!("/apis/{API_VERSION}/{path}/scheduling?limit=1");
             findings.extend(match self.read(&path).await? {
                 Read::Object(report) => judge::rules(&system, &report),
-                // The request went in the meantime.
+                // The request was deleted in the meantime.
                 Read::Absent => None,
                 Read::Refused(message) => Some(
                     Finding::ok("configuration", format!("rules of {system}"), message)
@@ -254,17 +254,17 @@ impl CheckSubject<'_> {
 fn versions(stated: &str) -> Finding {
     let own = env!("CARGO_PKG_VERSION");
     match stated.split_once("+berth.") {
-        Some((_, theirs)) if theirs == own => {
+        Some((_, server)) if server == own => {
             Finding::ok("versions", "server", format!("berth {own}, as this program"))
         }
-        Some((_, theirs)) => Finding::ok(
+        Some((_, server)) => Finding::ok(
             "versions",
             "server",
-            format!("berth {theirs}, this program is {own}"),
+            format!("berth {server}, this program is {own}"),
         )
         .but(
             Verdict::Note,
-            format!("take berth {theirs} here, or {own} there (docs/install.md, \"Upgrade\")"),
+            format!("take berth {server} here, or {own} there (docs/install.md, \"Upgrade\")"),
         ),
         None => Finding::ok("versions", "hub", format!("Kubernetes {stated}")),
     }

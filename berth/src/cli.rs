@@ -1,4 +1,4 @@
-//! The command line. Flags take the names kube-apiserver gives them, where it has one.
+//! The command line. Flags have the names of kube-apiserver's flags, where it has such a flag.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -292,7 +292,7 @@ pub struct ServeArgs {
     /// Time for which to keep serving after a termination signal, with /readyz failing already (such as 15s).
     #[arg(long, default_value = "0s", value_parser = parse_unsigned)]
     pub shutdown_delay_duration: Duration,
-    // Groups with a heading come last: it holds for whatever follows.
+    // Groups with a heading come last, since a heading covers all flags after it.
     /// Connection to etcd.
     #[command(flatten)]
     pub etcd: EtcdArgs,

@@ -2,7 +2,7 @@
 //! decisions.
 //!
 //! The runtime is [`berth_engine::controller`]. Here it is joined with the server's registry, metrics
-//! and configuration. Every binding has an event, also a client's.
+//! and configuration. Every binding has an event, also one that a client creates.
 
 mod election;
 mod event;
@@ -59,7 +59,7 @@ pub struct Environment<'a> {
     pub committer: &'a Arc<dyn Committer>,
     /// Resources that are served here.
     pub registry: &'a Arc<Registry>,
-    /// Resources that are the hub's.
+    /// Resources that are stored on the hub.
     pub mirrored: &'a BTreeSet<GroupResource>,
     /// Destination of events.
     pub(crate) sink: &'a Arc<dyn Sink>,
@@ -128,8 +128,8 @@ impl Environment<'_> {
     /// the hub replaces.
     fn reconcilers(&self, selection: &Selection) -> Vec<&'static str> {
         let dialects = self.engine.dialects();
-        let here = dialects.filter(|dialect| self.places(dialect.name()));
-        let all = here.flat_map(|dialect| dialect.controllers().reconcilers(None));
+        let local = dialects.filter(|dialect| self.places(dialect.name()));
+        let all = local.flat_map(|dialect| dialect.controllers().reconcilers(None));
         let works = |reconciler: &Arc<dyn Reconciler>| {
             let mut written = reconciler.writes().into_iter();
             !reconciler.is_left_to_hub() || written.all(|resource| self.serves(resource))
@@ -140,7 +140,7 @@ impl Environment<'_> {
             .collect()
     }
 
-    /// Whether everything the dialect named `name` places is served here, or copied from a hub.
+    /// Whether all demands of the dialect `name` are served here, or copied from a hub.
     fn places(&self, name: &str) -> bool {
         let mut dialects = self.engine.dialects();
         let dialect = dialects.find(|dialect| dialect.name() == name);
@@ -170,7 +170,7 @@ pub fn lead(
 }
 
 impl RunningControllers {
-    /// Looks at the clock again, after it was moved by hand.
+    /// Reads the clock again, after a test moved it.
     pub fn look(&self) {
         self.controllers.look();
     }

@@ -1,8 +1,9 @@
 //! CustomResourceDefinitions, standalone only: an empty list.
 //!
-//! Before it sends an object whose kind cannot be patched (a Binding, a review), `kubectl` asks whether
-//! the kind is a custom resource, and fails without an answer; Helm's charts look definitions up, and
-//! operators watch them. Here none is a custom resource: every kind is built in.
+//! `kubectl` sends an object whose kind cannot be patched (a Binding, a review) only after it has
+//! looked up whether the kind is a custom resource, and fails without an answer. Helm's charts look
+//! definitions up, and operators watch them. In this server every kind is built in, and none is a
+//! custom resource.
 
 use std::sync::Arc;
 
@@ -39,7 +40,8 @@ pub fn group() -> Group {
     let schema = Schema::from_value(json!({
         "type": "object",
         "description": "A kind that is defined by an object. This server has none: every kind it serves is built in.",
-        // The schema that clients read before they send one and get the reason of the refusal.
+        // Clients read this schema before they send a definition; the server then refuses it with the
+        // reason.
         "properties": {
             "spec": {"type": "object", "description": "The kind.", "x-kubernetes-preserve-unknown-fields": true},
             "status": {"type": "object", "description": "Whether it is served.", "x-kubernetes-preserve-unknown-fields": true},

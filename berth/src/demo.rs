@@ -1,7 +1,7 @@
 //! `berth demo`: a standalone server with each system's example fleet loaded, decided and explained.
 //!
-//! The story goes through the front door: the same requests `kubectl` would send, over TLS, as the
-//! admin. It ends with changes without a user: a disaster and an eviction.
+//! The story sends the requests that `kubectl` would send, over TLS, as the admin. It ends with changes
+//! without a user: a disaster and an eviction.
 
 mod examples;
 mod heartbeats;
@@ -25,7 +25,7 @@ use crate::readable;
 use crate::serve::{Options, Signals, Standalone};
 use live::Live;
 
-/// Starts a server, tells the story, then serves until a termination signal (or ends, with the flag for
+/// Starts a server, plays the story, then serves until a termination signal (or ends, with the flag for
 /// that).
 ///
 /// # Errors
@@ -36,7 +36,7 @@ pub async fn run(args: DemoArgs) -> Result<()> {
         None => Some(
             tempfile::Builder::new()
                 .prefix("berth-demo-")
-                // It holds the keys of the demo's users.
+                // The folder has the keys of the demo's users.
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir()
                 .context("creating a data folder")?,
@@ -53,33 +53,33 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     let running = Standalone::start(options).await?;
     let kubeconfig = running.kubeconfig().to_owned();
     let mut client = Client::from_kubeconfig(&kubeconfig).await?;
-    // The clusters of the examples come with the story, and none of their agents runs.
+    // The story loads the clusters of the examples, whose agents do not run here.
     let beating = Client::from_kubeconfig(&kubeconfig).await?;
     let heartbeats = tokio::spawn(heartbeats::keep(beating, heartbeats::all(SystemClock.now())?));
-    let told = tell(&mut client, &kubeconfig).await;
-    if told.is_ok() && !args.exit {
+    let outcome = tell(&mut client, &kubeconfig).await;
+    if outcome.is_ok() && !args.exit {
         let console = console_of(&kubeconfig).await?;
-        // A reader of the address may end it.
+        // Before the address is printed: a reader of it may send a signal at once.
         let signals = Signals::listen();
         berth_commands::say!("{}", commands(&kubeconfig.display().to_string(), &console.url()));
-        // It ends with the demo.
+        // The console ends with the demo.
         let showing = tokio::spawn(console.serve());
-        let ended = match signals {
+        let result = match signals {
             Ok(signals) => running.until_signal(signals).await,
             Err(problem) => Err(problem),
         };
         heartbeats.abort();
         showing.abort();
-        ended?;
+        result?;
     } else {
         heartbeats.abort();
         running.stop().await?;
     }
-    told
+    outcome
 }
 
 async fn tell(client: &mut Client, kubeconfig: &Path) -> Result<()> {
-    // Each system's example begins now: on a slow machine the stories before it take their time.
+    // Each example begins at the present time: on a slow machine, the earlier ones take a while.
     let now = || SystemClock.now();
     berth_commands::say!("{}\n", heading("Which cluster does this go to, and why?"));
     story::openmcp(client, now()).await?;
@@ -105,13 +105,13 @@ async fn console_of(kubeconfig: &Path) -> Result<Console> {
 
 /// Commands to try next.
 fn commands(kubeconfig: &str, console: &str) -> String {
-    let hint = |text: &str, what: &str| format!("  {text}\n      {}\n", dim(what));
+    let hint = |text: &str, description: &str| format!("  {text}\n      {}\n", dim(description));
     let mut text = format!(
         "{}\n\n  {console}\n      {}\n\n  export KUBECONFIG={kubeconfig}\n\n",
         heading("The server is running. Explore it:"),
         dim("all of it in a browser; with a server of yours: berth console")
     );
-    for (command, what) in [
+    for (command, description) in [
         (
             "berth why placement/placement -n story-2",
             "which clusters, and why not the others",
@@ -145,7 +145,7 @@ fn commands(kubeconfig: &str, console: &str) -> String {
             "what the fields mean",
         ),
     ] {
-        text.push_str(&hint(command, what));
+        text.push_str(&hint(command, description));
     }
     text.push_str("\nCtrl-C ends it.");
     text

@@ -57,22 +57,23 @@ struct NamedSecret {
 /// Reads `file`; without one nothing is encrypted.
 ///
 /// # Errors
-/// When it cannot be read or has an unsupported setting: its place, and the supported ones.
+/// When the file cannot be read or has an unsupported setting: the message names its place, and the
+/// supported settings.
 pub fn load(file: Option<&Path>) -> Result<Arc<Encryption>> {
-    said(file).map(Arc::new)
+    read_file(file).map(Arc::new)
 }
 
-/// Reads `file` for a store of copies; and those of `copies` that it does not encrypt are for this process
-/// alone ([`Encryption::with_ephemeral`]).
+/// Reads `file` for a store of copies. Resources of `copies` that the file does not encrypt are encrypted
+/// with a key of this process alone ([`Encryption::with_ephemeral`]).
 ///
 /// # Errors
 /// As [`load`].
 pub fn load_for_copies(file: Option<&Path>, copies: &[GroupResource]) -> Result<Arc<Encryption>> {
-    let encryption = said(file)?.with_ephemeral(copies);
+    let encryption = read_file(file)?.with_ephemeral(copies);
     encryption.map(Arc::new).map_err(|problem| anyhow!(problem))
 }
 
-fn said(file: Option<&Path>) -> Result<Encryption> {
+fn read_file(file: Option<&Path>) -> Result<Encryption> {
     let Some(file) = file else {
         return Ok(Encryption::default());
     };
@@ -136,7 +137,7 @@ fn read_provider(provider: Provider) -> Result<Vec<Key>> {
 
 fn read_key(key: &NamedSecret) -> Result<Key> {
     let Ok(secret) = STANDARD.decode(&key.secret) else {
-        // Without the text itself, which is a secret.
+        // The message leaves out the text, which is a secret.
         bail!("key {:?}: the secret is not base64", key.name);
     };
     Key::aes_gcm(&key.name, &secret).map_err(|problem| anyhow::anyhow!("key {:?}: {problem}", key.name))

@@ -1,4 +1,4 @@
-//! etcd on the command line: flags with kube-apiserver's names, and the storage by them.
+//! etcd on the command line: flags with kube-apiserver's names, and the storage that they describe.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -151,7 +151,7 @@ mod without {
     pub(crate) const MISSING: &str = "this berth was built without etcd: build it with `cargo build --release \
                                       --features etcd` (which needs protoc), or use --storage embedded";
 
-    /// Names the way to get a program with this feature.
+    /// Fails with a message about how to build a program with etcd.
     ///
     /// # Errors
     /// Always.

@@ -19,7 +19,8 @@ use serde_json::json;
 use crate::readable;
 use crate::serve::{InMemory, Settings};
 
-/// Shows the files until Ctrl-C. All their problems go to standard error, and end it with exit code 2.
+/// Shows the files until Ctrl-C. All problems of the files go to standard error, and the exit code is
+/// then 2.
 ///
 /// # Errors
 /// When the console cannot start.
@@ -45,7 +46,7 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
     };
     let served = InMemory::serve(objects, settings, now).await?;
     let about = json!({
-        "context": named(&args.filename),
+        "context": joined(&args.filename),
         "server": format!("files, decided for {}", berth_apimachinery::time::rfc3339(now)),
         "namespace": "default",
         "writes": false,
@@ -63,7 +64,7 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
 }
 
 /// The files, as the page names them.
-fn named(paths: &[PathBuf]) -> String {
+fn joined(paths: &[PathBuf]) -> String {
     let first = paths.first().map(|path| path.display().to_string());
     match paths.len() {
         0 | 1 => first.unwrap_or_default(),
@@ -75,14 +76,14 @@ fn named(paths: &[PathBuf]) -> String {
 pub(crate) fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<Object>)>, Vec<String>> {
     let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);
-    let given = configurations(&args.config, &dialects)?;
+    let defaults = configurations(&args.config, &dialects)?;
     let (documents, unread) = manifest::read_all(&args.filename);
     if unread.iter().any(|problem| problem.number == 0) {
         return Err(unread.iter().map(ToString::to_string).collect());
     }
     let inputs = documents.into_iter().map(input);
-    // The same judgement as of `simulate`.
-    let simulation = Simulation::load(&dialects, &catalog, given, inputs, now);
+    // Files are judged as by `simulate`.
+    let simulation = Simulation::load(&dialects, &catalog, defaults, inputs, now);
     told(&unread, simulation.findings(), false)?;
     Ok(simulation.into_objects())
 }

@@ -1,9 +1,10 @@
-//! Berth behind a hub: its identity there, the trust that it takes from the hub, and its copies.
+//! Berth behind a hub: its identity there, the trust settings that it reads from the hub, and its
+//! copies.
 //!
-//! A hub is any kube-apiserver with an aggregator. Requests come through it with their user in headers, or
-//! directly with a token or certificate the hub knows; rights are the hub's to grant (docs/reference.md,
-//! "Identity"). Objects that the hub stores and decisions depend on are copied into Berth's store as they
-//! change ([`berth_hub::mirror`]), so that reading them never waits for the hub.
+//! A hub is any kube-apiserver with an aggregator. Requests come through the aggregator with their user in
+//! headers, or directly with a token or certificate that the hub knows. The hub grants all rights
+//! (docs/reference.md, "Identity"). Objects that the hub stores and decisions depend on are copied into
+//! Berth's store as they change ([`berth_hub::mirror`]), so that reading them never waits for the hub.
 
 pub mod args;
 mod arrivals;
@@ -55,7 +56,7 @@ const MANAGER: &str = "berth";
 /// Time limit of the first copies, so that the first answers are complete where the hub is near.
 const FIRST_COPIES: Duration = Duration::from_secs(10);
 
-/// A connection to a hub whose word counts.
+/// A connection to a hub that authenticates and authorizes Berth's callers.
 pub struct Hub {
     /// The clients, by purpose.
     pub clients: Clients,
@@ -66,7 +67,8 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Connects, checks Berth's rights there (fewer with `observing`), and reads the hub's trust.
+    /// Connects, checks Berth's rights there (fewer with `observing`), and reads the hub's trust
+    /// settings.
     ///
     /// # Errors
     /// When the hub cannot be reached, or rights or settings are missing: all of them, each with its remedy.
@@ -83,7 +85,7 @@ impl Hub {
         })
     }
 
-    /// Keeps the registration of `installation` current. `given` is true for a serving certificate from
+    /// Updates the registration of `installation`. `given` is true for a serving certificate from
     /// files.
     ///
     /// # Errors
@@ -137,8 +139,8 @@ impl Hub {
         Arc::new(move |key| versions.manager(key))
     }
 
-    /// Begins to copy the objects of `kinds` into `store`, only the concerned ones of those with
-    /// [`Concerns`], while `leading` is true.
+    /// Begins to copy the objects of `kinds` into `store` while `leading` is true; of a kind with
+    /// [`Concerns`], only the objects that concern Berth.
     #[must_use]
     pub fn mirror(
         &self,
@@ -149,8 +151,8 @@ impl Hub {
         Mirror::start(&self.clients.objects, store, kinds, &self.versions, leading)
     }
 
-    /// Starts reporting to `engine` the progress of `mirror` for the resources that each system
-    /// `needs`. The first copies are waited for a moment.
+    /// Starts to report to `engine` the progress of `mirror`, for the resources that each system
+    /// `needs`. Waits a moment for the first copies.
     pub(crate) async fn sync_status(
         needs: Vec<Needs>,
         engine: &Arc<Engine>,
@@ -161,7 +163,8 @@ impl Hub {
         following
     }
 
-    /// Elects a leader among the replicas by a Lease on the hub; `identity` is this one's name.
+    /// Elects a leader among the replicas by a Lease on the hub; `identity` is the name of this
+    /// replica.
     #[must_use]
     pub fn elector(&self, identity: String, terms: LeaseDurations) -> Arc<dyn LeaderElector> {
         let lock = LeaseLock::new(
@@ -172,11 +175,11 @@ impl Hub {
         Arc::new(Lease::with_lock(Arc::new(lock), identity, terms))
     }
 
-    /// Makes sure that the store in the folder `data` is the only one behind this hub that no other replica
-    /// shares. `end` is cancelled when another takes over later.
+    /// Claims this hub for the store in the folder `data`, which no other replica shares: no second such
+    /// store may be behind the hub. `end` is cancelled when another store takes over later.
     ///
     /// # Errors
-    /// When there is another one: its identity, and the remedy.
+    /// When there is another store: the message has its identity, and the remedy.
     pub async fn claim_store(
         &self,
         data: &Path,
@@ -190,8 +193,8 @@ impl Hub {
         Ok(tokio::spawn(lease.keep(end)))
     }
 
-    /// Begins to check whether the systems' own schedulers run here, and records it in `modes`. The
-    /// first check is complete when this returns.
+    /// Begins to check whether the systems' own schedulers run on the hub, and records the result in
+    /// `modes`. The first check is complete when this returns.
     pub(crate) async fn watch_schedulers(&self, engine: &Arc<Engine>, modes: &Arc<Modes>) -> JoinHandle<()> {
         let watchman = Watchman::new(self.clients.objects.clone(), engine, modes, |name| self.has(name));
         watchman.begin().await
@@ -202,8 +205,8 @@ impl Hub {
         Arc::new(HubEvents::new(self.clients.objects.clone()))
     }
 
-    /// The hub's admission webhooks, which judge objects stored here; `own` has Berth's among them, and
-    /// `decider` the rights of users.
+    /// The hub's admission webhooks, applied to objects that Berth stores. `own` identifies Berth's own
+    /// webhooks, and `decider` knows the rights of users.
     #[must_use]
     pub(crate) fn webhooks(
         &self,
@@ -214,15 +217,15 @@ impl Hub {
         Policies::new(self.clients.objects.clone(), store, own, decider)
     }
 
-    /// The hub's admission policies, which judge objects stored here; `local` knows the parameters that
-    /// are stored here.
+    /// The hub's admission policies, applied to objects that Berth stores. `local` knows the parameters
+    /// that Berth stores.
     #[must_use]
     pub(crate) fn policies(&self, local: Arc<dyn Catalog>) -> Arc<HubPolicies> {
         HubPolicies::new(self.clients.objects.clone(), local)
     }
 
-    /// Committer of decisions: those about objects of `resources` on the hub, the others through `own`. It
-    /// carries out the writes of syncers, too.
+    /// Committer of decisions: it writes decisions about objects of `resources` on the hub, and others
+    /// through `own`. It carries out the writes of syncers, too.
     #[must_use]
     pub(crate) fn committer(
         &self,

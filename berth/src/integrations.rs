@@ -32,11 +32,11 @@ const ARGO_CD: &str = "/integrations/argocd/api/v1/getparams.execute";
 const FLUX: &str = "/integrations/flux/decisions/{namespace}/{name}";
 /// Path at which Flux asks about ClusterDecisions.
 const FLUX_CLUSTER: &str = "/integrations/flux/clusterdecisions/{name}";
-/// A question of Argo CD is a name and a few parameters.
+/// Longest body of a request: Argo CD sends a name and a few parameters.
 const LONGEST_BODY: usize = 64 * 1024;
-/// Time limit for a request to arrive, which is all the time Argo CD gives.
+/// Time limit for a request to arrive, which is Argo CD's own time limit.
 const ARRIVAL: Duration = Duration::from_secs(30);
-/// The longest answer that Flux takes.
+/// The longest answer that Flux accepts.
 const LONGEST_FOR_FLUX: usize = 900 * 1024;
 
 struct Desk {
@@ -58,7 +58,7 @@ async fn argo_cd(
     Extension(peer): Extension<Arc<Connection>>,
     request: Request,
 ) -> Response<Body> {
-    answered(desk.argo_cd(request, &peer).await)
+    response(desk.argo_cd(request, &peer).await)
 }
 
 async fn flux(
@@ -67,7 +67,7 @@ async fn flux(
     Path((namespace, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    answered(
+    response(
         desk.flux(&headers, &peer, DecisionReference { namespace, name })
             .await,
     )
@@ -80,13 +80,13 @@ async fn flux_cluster(
     headers: HeaderMap,
 ) -> Response<Body> {
     let namespace = String::new();
-    answered(
+    response(
         desk.flux(&headers, &peer, DecisionReference { namespace, name })
             .await,
     )
 }
 
-fn answered(answer: Result<Value, Status>) -> Response<Body> {
+fn response(answer: Result<Value, Status>) -> Response<Body> {
     match answer {
         Ok(value) => respond::bytes(StatusCode::OK, "application/json", value.to_string().into()),
         Err(status) => respond::status(&status),

@@ -1,4 +1,4 @@
-//! Kubeconfigs for users of a standalone server: the server's address and CA, and a client certificate made
+//! Kubeconfigs for users of a standalone server: the server's address and CA, and a client certificate issued
 //! for them.
 
 use std::fmt;
@@ -31,7 +31,7 @@ pub enum KubeconfigError {
     /// A user without a name.
     #[error("a user needs a name: give one with --user")]
     Unnamed,
-    /// A name of Berth's own.
+    /// A name that is reserved for Berth's own actors.
     #[error(
         "the user name \"{0}\" is reserved for Berth's own controllers (everything beginning with \"berth:\"): choose \
          another, or use --force to act as that controller"
@@ -45,7 +45,7 @@ pub enum KubeconfigError {
     /// A certificate cannot live that long.
     #[error("--ttl: {0:#} is out of range: use {least:#} to {most:#}", least = LEAST_LIFE, most = MOST_LIFE)]
     Life(SignedDuration),
-    /// The certificate could not be made.
+    /// The certificate could not be created.
     #[error(transparent)]
     Certificate(#[from] CertsError),
     /// The file could not be put together.
@@ -61,7 +61,7 @@ pub struct Kubeconfig {
 
 impl fmt::Debug for Kubeconfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // It holds a private key.
+        // The fields are left out, since they contain a private key.
         f.debug_struct("Kubeconfig").finish_non_exhaustive()
     }
 }
@@ -111,7 +111,7 @@ impl Kubeconfig {
     }
 
     /// Whether the file at `path` equals the result of [`Kubeconfig::issue`], except key and dates, and
-    /// stays valid for a while. Such a file need not be written.
+    /// stays valid for a while: then it need not be written again.
     #[must_use]
     pub fn is_current(
         path: &Path,
@@ -177,7 +177,7 @@ impl Kubeconfig {
             }],
             current_context: NAME,
         };
-        // Certificates as plain scalars, as every other tool writes them and simple readers of YAML take
+        // Certificates are plain scalars, as other tools write them and as simple parsers of YAML accept
         // them.
         let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
         let mut yaml = String::new();
@@ -192,7 +192,7 @@ impl Kubeconfig {
         &self.yaml
     }
 
-    /// Writes it to `path`, readable by its owner only, completely or not at all.
+    /// Writes the kubeconfig to `path`, readable by its owner only, completely or not at all.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -201,7 +201,7 @@ impl Kubeconfig {
     }
 }
 
-/// Checks that `user` is not a user whom guards let pass.
+/// Checks that `user` is not a user whose writes guards let pass.
 fn check_name(user: &str) -> Result<(), KubeconfigError> {
     if user.starts_with(RESERVED) {
         return Err(KubeconfigError::Reserved(user.to_owned()));

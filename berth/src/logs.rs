@@ -15,7 +15,7 @@ pub fn begin(filter: &str, format: LogFormat) -> Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_new(filter)?;
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        // These would be printed by a macro that panics when it cannot print.
+        // Internal errors are printed by a macro that panics when it cannot print.
         .log_internal_errors(false)
         .with_ansi(coloured(
             io::stderr().is_terminal(),

@@ -1,5 +1,5 @@
-//! Looking without Berth's server: the systems' objects, read of a hub or of files, are served within this
-//! process, and questions are answered as a server with just these objects does (docs/try-on-your-hub.md).
+//! Answers without Berth's server: the systems' objects, read from a hub or from files, are served within
+//! this process, and questions are answered as by a server with just these objects (docs/try-on-your-hub.md).
 //! Nothing is written.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use berth_commands::args::{ConnectionArgs, FilesArgs, Origin, OriginArgs, Server
 use berth_commands::catalog::catalog;
 use berth_commands::reading::{self, Account, Kinds, ReadResult, Scope};
 use berth_commands::source::Source;
-use berth_commands::why::{asked, cluster};
+use berth_commands::why::{cluster, places};
 use berth_console::{Console, ConsoleArgs};
 use berth_dialect_contract::names;
 use berth_dialect_contract::rules::RulesChoice;
@@ -30,9 +30,9 @@ use crate::{folder, readable};
 /// Subject of a question, which determines the objects to read.
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
-    /// The decision that these words name.
+    /// The decision that the words name.
     Decision(&'a [String]),
-    /// All of them.
+    /// All decisions.
     Everything,
 }
 
@@ -58,14 +58,14 @@ pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About
             let catalog = catalog(&dialects);
             match cluster::asked(words, &dialects, &catalog) {
                 // Requests on a cluster, and requests for one, may be in any namespace.
-                Some(asked) => Scope {
-                    systems: Some(asked.systems.into_iter().map(str::to_owned).collect()),
+                Some(question) => Scope {
+                    systems: Some(question.systems.into_iter().map(str::to_owned).collect()),
                     namespace: None,
                 },
                 None => Scope {
                     systems: Some(systems(words, &namespace)?),
                     namespace: Some(
-                        asked::within(words, &dialects, &catalog)
+                        places::within(words, &dialects, &catalog)
                             .unwrap_or(&namespace)
                             .to_owned(),
                     ),
@@ -88,18 +88,19 @@ pub async fn asks_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
         None => {}
     }
     let path = format!("/apis/{API_VERSION}");
-    // A registered API that does not answer is not a 404, and reading the hub would hide the problem.
+    // A registered API that does not answer gives another status than 404. Reading the hub then would
+    // hide the problem.
     let answer = client.send(Method::GET, &path, None).await?;
     Ok(!answer.is_err_and(|status| status.code == 404))
 }
 
-/// Reads a hub, reports that on standard error, and serves the read objects.
+/// Reads the objects of a hub, reports their number on standard error, and serves them.
 async fn of_hub(client: &Client, scope: &Scope, rules: Option<RulesChoice>) -> Result<InMemory> {
     let reading = ReadResult::of(client, scope).await?;
     reading.tell(client).await?;
     let now = SystemClock.now();
-    // On this thread: another one would keep the memory of the world that is judged, beside that of the one that
-    // is served.
+    // Objects are judged on this thread. Another thread's allocator would keep that memory, beside the memory
+    // of the served objects.
     let (objects, problems) = tokio::task::block_in_place(move || objects(reading.inputs(), now));
     reading::tell_problems(&problems);
     let settings = Settings {
@@ -110,7 +111,8 @@ async fn of_hub(client: &Client, scope: &Scope, rules: Option<RulesChoice>) -> R
     InMemory::serve(objects, settings, now).await
 }
 
-/// `berth console`: a server's, or of a hub without Berth's server, whose objects are followed.
+/// `berth console`: the console of a server, or of a hub without Berth's server, whose objects it
+/// watches.
 ///
 /// # Errors
 /// When the console cannot start.
@@ -120,7 +122,7 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
         context: args.context.clone(),
     };
     let client = server.client().await?;
-    // The page reports a server that does not answer, and asks again.
+    // Where the server does not answer, the page reports that and tries again.
     if asks_server(&client, origin).await.unwrap_or(true) {
         origin.ask_server()?;
         return berth_console::run(args, readable::groups()).await;
@@ -148,17 +150,17 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
     console.until_ctrl_c(&args.page, note).await
 }
 
-/// Follows the objects of a hub that its schedulers read, reports that on standard error, and serves
-/// them.
+/// Watches the objects of a hub that its schedulers read, reports their number on standard error, and
+/// serves them.
 async fn following(client: &Client, rules: Option<RulesChoice>) -> Result<InMemory> {
-    let there = Kinds::of(client, &Scope::default()).await?;
-    let (kinds, gaps) = there.readable(client).await?;
+    let kinds_there = Kinds::of(client, &Scope::default()).await?;
+    let (kinds, gaps) = kinds_there.readable(client).await?;
     let (served, counts) = InMemory::follow(&client.connection(), &kinds, rules).await?;
     let account = Account {
         verb: "follows",
         objects: counts.values().sum(),
         kinds: counts.values().filter(|count| **count > 0).count(),
-        systems: &there.systems,
+        systems: &kinds_there.systems,
         gaps: &gaps,
     };
     account.tell(client).await?;
@@ -184,8 +186,8 @@ async fn of_files(path: PathBuf, namespace: &str, rules: Option<RulesChoice>) ->
     Ok(Source::within(Client::new(served.client()), namespace, served))
 }
 
-/// The objects in their stored form, and the problems of these and others: judged as by `simulate`, so
-/// that both answer alike for one hub.
+/// The valid objects in their stored form, and all problems of objects. They are judged as by
+/// `simulate`, so that both commands give equal answers about one hub.
 fn objects(
     inputs: impl IntoIterator<Item = Input>,
     now: Timestamp,
@@ -200,7 +202,7 @@ fn objects(
 fn systems(words: &[String], namespace: &str) -> Result<BTreeSet<String>> {
     let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);
-    let places = asked::places(words, namespace, &dialects, &catalog);
+    let places = places::places(words, namespace, &dialects, &catalog);
     let places = places.map_err(|problem| anyhow!("{problem}"))?;
     let split = places.iter().filter_map(|place| names::split(&place.name));
     Ok(split.map(|(_, system)| system.to_owned()).collect())
@@ -212,7 +214,7 @@ mod tests {
 
     #[test]
     fn an_object_that_berth_would_refuse_is_in_the_world_of_why_as_in_that_of_simulate() {
-        // Another server took a set whose selector nobody understands; what asks for the set depends on it
+        // Another server accepted a set whose selector is invalid. Requests that name the set depend on it
         // all the same.
         let expression = json!({"key": "a", "operator": "Like", "values": ["b"]});
         let refused = json!({

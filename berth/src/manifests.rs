@@ -166,7 +166,8 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
     }
     let chosen = &args.installation;
     let mut objects = match args.set {
-        // They are the same for all, and of systems only where those are named.
+        // CustomResourceDefinitions are the same for all installations. Those of systems are printed
+        // only where systems are named.
         Set::Crds if chosen.source.is_empty() && !args.systems => {
             objects(&Installation::default(), Set::Crds)
         }
@@ -193,8 +194,8 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The missing choices, which have to be made before an installation on a hub: a wrong guess would stop
-/// running programs there.
+/// The choices that an installation on a hub still needs: a default that is wrong would stop running
+/// programs there.
 fn choices(chosen: &InstallationArgs, set: Set) -> String {
     let mut text = "error: say what to install; nothing is printed until then".to_owned();
     if chosen.mode.is_none() {
@@ -225,7 +226,7 @@ fn choices(chosen: &InstallationArgs, set: Set) -> String {
     text
 }
 
-/// `berth syncer-rights`: prints them as YAML documents.
+/// `berth syncer-rights`: prints the rights as YAML documents.
 ///
 /// # Errors
 /// When an object has no form in YAML.

@@ -2,8 +2,9 @@
 //! object.
 //!
 //! The source is read at one revision and must not change meanwhile; the target must be empty.
-//! resourceVersions never go back: a database file keeps every object's own and goes on from etcd's; etcd
-//! numbers writes itself, so its revision is first raised to the source's, and refused when that is too far.
+//! resourceVersions never go back: a database file keeps the resourceVersion of every object, and continues
+//! from etcd's revision. etcd numbers writes itself, so its revision is first raised to the source's; a copy
+//! that would raise it too far is refused.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -57,7 +58,7 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// Connection to the source, given the target's.
+    /// Connection to the source, with the settings of `target` where the source has none.
     #[must_use]
     pub fn over(self, target: &EtcdArgs) -> EtcdArgs {
         let mut source = target.clone();
@@ -69,7 +70,7 @@ impl SourceArgs {
         source
     }
 
-    /// Whether any of it is set.
+    /// Whether any flag is set.
     #[must_use]
     pub fn said(&self) -> bool {
         let files = [
@@ -82,7 +83,7 @@ impl SourceArgs {
     }
 }
 
-/// A store as the command line names it.
+/// A store that the command line names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A data folder or a database file.
@@ -105,7 +106,7 @@ impl FromStr for Place {
     }
 }
 
-/// Copies.
+/// Copies the source to the target.
 ///
 /// # Errors
 /// When a store cannot be read or written, the target holds objects, the source was written meanwhile, or
@@ -115,7 +116,7 @@ pub async fn run(args: MigrateArgs) -> Result<()> {
     with::run(args).await
 }
 
-/// Names the way to get a program with this feature.
+/// Fails with a message about how to build a program with etcd.
 ///
 /// # Errors
 /// Always.
@@ -180,7 +181,7 @@ mod with {
                 file.display()
             );
         }
-        // Open until the end: no server can write to it meanwhile.
+        // The source stays open until the end, so that no server can write to it meanwhile.
         let source = tokio::task::spawn_blocking({
             let (file, encryption) = (file.clone(), Arc::clone(&config.encryption));
             move || EmbeddedStore::open_encrypted(&file, Limits::default(), &encryption)
@@ -191,7 +192,7 @@ mod with {
         let (servers, prefix) = (config.endpoints.join(","), &config.prefix);
         berth_commands::say!(
             "copied {} from {} (revision {}) to {prefix} in etcd (revision {reached})",
-            told(&snapshot),
+            contents(&snapshot),
             file.display(),
             snapshot.revision
         );
@@ -208,7 +209,7 @@ mod with {
         let snapshot = EtcdStore::export(source).await?;
         let reached = EtcdStore::import(target, &snapshot, &mut report).await?;
         if EtcdStore::changed_since(source, &snapshot).await? {
-            // A server on the source would lack the writes made since.
+            // The copy lacks writes to the source since the export.
             EtcdStore::withdraw(target).await?;
             bail!(
                 "the source was written to during the copy: stop every berth on it, then run this again (nobody can \
@@ -218,7 +219,7 @@ mod with {
         let (servers, prefix) = (target.endpoints.join(","), &target.prefix);
         berth_commands::say!(
             "copied {} from {} in etcd (revision {}) to {prefix} in etcd at {servers} (revision {reached})",
-            told(&snapshot),
+            contents(&snapshot),
             source.prefix,
             snapshot.revision
         );
@@ -228,7 +229,7 @@ mod with {
         Ok(())
     }
 
-    /// Problem of two stores that are the same, or nested.
+    /// Problem of a source and a target that are the same store, or nested.
     fn overlap(source: &EtcdConfig, target: &EtcdConfig) -> Option<String> {
         let same = source
             .endpoints
@@ -280,7 +281,7 @@ mod with {
         }
         berth_commands::say!(
             "copied {} from {} in etcd (revision {}) to {}, which goes on from there",
-            told(&snapshot),
+            contents(&snapshot),
             config.prefix,
             snapshot.revision,
             file.display()
@@ -288,7 +289,7 @@ mod with {
         Ok(())
     }
 
-    fn told(snapshot: &Snapshot) -> String {
+    fn contents(snapshot: &Snapshot) -> String {
         let resources: BTreeSet<_> = snapshot.objects.iter().map(|(key, _)| key.resource).collect();
         format!(
             "{} objects of {} resources",
@@ -321,7 +322,7 @@ mod with {
                 config.prefix = prefix.to_owned();
                 config
             };
-            let here = at("http://a:2379", "/berth");
+            let source = at("http://a:2379", "/berth");
             for (server, prefix, refused) in [
                 ("http://a:2379", "/berth", true),
                 ("http://a:2379", "berth/", true),
@@ -330,7 +331,7 @@ mod with {
                 ("http://a:2379", "/berth-copy", false),
                 ("http://b:2379", "/berth", false),
             ] {
-                let problem = overlap(&here, &at(server, prefix));
+                let problem = overlap(&source, &at(server, prefix));
                 assert_eq!(problem.is_some(), refused, "{server} {prefix}: {problem:?}");
             }
         }

@@ -1,5 +1,5 @@
-//! Berth as a plugin of kubectl (docs/terminal.md): the program, found as `kubectl-berth`, is `kubectl
-//! berth`; found as `kubectl_complete-berth`, it completes that.
+//! Berth as a plugin of kubectl (docs/terminal.md): under the name `kubectl-berth`, the program is
+//! `kubectl berth`; under the name `kubectl_complete-berth`, it completes the words of that command.
 
 mod complete;
 
@@ -21,11 +21,11 @@ use crate::look::{self, About};
 /// Names of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramName {
-    /// Itself.
+    /// `berth` itself.
     Berth,
     /// `kubectl berth`.
     Plugin,
-    /// Name of the program when kubectl asks for completions.
+    /// Name of the program when kubectl requests completions.
     Completion,
 }
 
@@ -142,7 +142,7 @@ pub async fn run(cli: PluginCli) -> Result<ExitCode> {
     }
 }
 
-/// `why`, as either program has it.
+/// The command `why` of both programs.
 pub(crate) async fn why(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let about = match question.all_namespaces {
         true => About::Everything,
@@ -152,14 +152,14 @@ pub(crate) async fn why(question: &WhyQuestion, connection: &ConnectionArgs) -> 
     berth_commands::why::run(question, &source).await
 }
 
-/// `advice`, as either program has it.
+/// The command `advice` of both programs.
 pub(crate) async fn advice(question: &AdviceQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let source = look::open(connection, &question.origin, About::Decision(&question.object)).await?;
     berth_commands::advice::run(question, &source).await
 }
 
-/// Prints the proposals after `words` of the command `root`, in kubectl's form. The last of the words
-/// is being written.
+/// Prints the proposals for the last of `words`, which the user is typing after the command `root`, in
+/// kubectl's form.
 pub async fn complete(root: &clap::Command, words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let proposals = complete::proposals(root, &words).await;

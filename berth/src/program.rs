@@ -1,5 +1,5 @@
-//! Runs the command that `berth` was given. Another program that registers a further system
-//! (`berth_dialect_registry::register`) runs this as well; `berth/tests/sixth_system.rs` is an example.
+//! Runs the command of `berth`. A program that registers a further system
+//! (`berth_dialect_registry::register`) calls this too; `berth/tests/sixth_system.rs` is an example.
 
 use std::process::ExitCode;
 
@@ -37,13 +37,13 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The log of a command that ends with its answer: an unreachable server is its error, and is reported
-/// once.
+/// The log filter of a command that ends with its answer: the command itself reports an unreachable
+/// server, as its error.
 fn quiet(filter: &str) -> String {
     format!("kube_client::client::builder=off,{filter}")
 }
 
-/// Runs with a log.
+/// Runs `work` to its end, with a log.
 fn logged(filter: &str, format: LogFormat, work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
     if let Err(error) = crate::logs::begin(filter, format) {
         berth_commands::say_error!("error: {}", crate::causes::told(&error));
@@ -52,7 +52,7 @@ fn logged(filter: &str, format: LogFormat, work: impl Future<Output = anyhow::Re
     ended(work)
 }
 
-/// Runs to the end.
+/// Runs `work` to its end.
 fn ended(work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
     let outcome = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -10,7 +10,7 @@ pub fn groups() -> BTreeSet<String> {
         .iter()
         .flat_map(|dialect| dialect.kinds())
         .map(|kind| kind.info().resource().group)
-        // Kubernetes' own have no domain, or are below k8s.io: Secrets and roles are among them.
+        // Kubernetes' own groups, which have Secrets and roles, have no domain or are below k8s.io.
         .filter(|group| group.contains('.') && !group.ends_with(".k8s.io"))
         .map(str::to_owned)
         .chain(["scheduling.berth.dev".to_owned(), "config.berth.dev".to_owned()])

@@ -28,8 +28,7 @@ pub struct RepairArgs {
     pub encryption_provider_config: Option<PathBuf>,
 }
 
-/// Checks the file, and repairs it as requested. Ends with 1 when something is damaged and stays so.
-/// Blocks.
+/// Checks the file, and repairs it as requested. Exits with 1 when damage remains. Blocks.
 ///
 /// # Errors
 /// When the file cannot be read or written, or no record has a name that is to be removed.
@@ -43,7 +42,7 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
     for problem in found.problems() {
         berth_commands::say!("damaged: {problem}");
     }
-    // In the form of errors.
+    // Names are accepted in the form of error messages, too.
     let names = args
         .remove
         .iter()
@@ -60,7 +59,7 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
         .iter()
         .filter(|damage| !names.contains(&damage.record))
         .count();
-    let stays = !args.remove_damaged && (unnamed > 0 || lost(&found, &names));
+    let stays = !args.remove_damaged && (unnamed > 0 || loses_more(&found, &names));
     if stays {
         berth_commands::say!(
             "nothing was changed: --remove NAME takes out a record, --remove-damaged all that is damaged; {} are whole",
@@ -91,8 +90,8 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether more is lost than the records that are to be removed, whose pages are damaged with them.
-fn lost(found: &Rescue, names: &BTreeSet<String>) -> bool {
+/// Whether more is damaged than the records that are to be removed, and the pages that contain them.
+fn loses_more(found: &Rescue, names: &BTreeSet<String>) -> bool {
     let named = found
         .damaged()
         .iter()

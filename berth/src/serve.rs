@@ -61,23 +61,23 @@ pub struct Standalone {
     tasks: Vec<JoinHandle<()>>,
     controllers: controllers::RunningControllers,
     history: berth_history::RunningRecorder,
-    /// It outlives its users.
+    /// Kept until the tasks that use it have ended.
     leadership: Leadership,
     /// Cancelled when the background work is to end.
     ending: CancellationToken,
 }
 
-/// SIGTERM and SIGINT. While they are listened to, they do not end the process by themselves.
+/// SIGTERM and SIGINT. While a `Signals` exists, they do not end the process by themselves.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    /// Listens to them from now on.
+    /// Listens to both signals from now on.
     ///
     /// # Errors
-    /// When the system does not let it.
+    /// When the operating system refuses it.
     pub fn listen() -> Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -100,7 +100,7 @@ impl Signals {
 pub async fn run(args: ServeArgs) -> Result<()> {
     let options = Options::try_from(args)?;
     let running = Standalone::start(options).await?;
-    // A caller may stop the server as soon as it serves.
+    // Before the server starts: a caller may send a signal as soon as it serves.
     let signals = Signals::listen()?;
     berth_commands::say!("serving on https://{}", running.running.address);
     if running.kubeconfig.exists() {
@@ -286,10 +286,10 @@ fn chain(
     Ok(chain)
 }
 
-/// The domain of the annotations of audit events that only we make (docs/reference.md, "Audit").
+/// The domain of annotations of audit events that only Berth has (docs/reference.md, "Audit").
 const DOMAIN: &str = "berth.dev";
 
-/// The version of Kubernetes whose API conventions are followed, which `/version` answers.
+/// The version of Kubernetes whose API conventions are followed: the answer of `/version`.
 const KUBERNETES: &str = "1.34";
 
 /// Version of this build.
@@ -331,7 +331,7 @@ fn webhooks(
     Ok(berth_placement_admission::routes(front))
 }
 
-/// Routes for other tools that read decisions, if a system is served.
+/// Routes for other tools that read decisions, if any system is served.
 fn integrations(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) -> Result<axum::Router> {
     let token = options
         .args
@@ -378,9 +378,9 @@ fn health(
         });
     }
     if let Some(registration) = registration.cloned() {
-        // It does not count for readiness: a hub sends nothing to servers that are not ready, so a
-        // server that waited for a request would wait for ever, and a hub that is away would make every
-        // server unready.
+        // The registration does not count for readiness. A hub sends nothing to servers that are not
+        // ready, so that a server which waited for a request would wait for ever; and a hub that is out
+        // of reach would make every server unready.
         health.add_informative("registration", &[Probe::Readyz], move || registration.state());
     }
     Arc::new(health)

@@ -7,7 +7,7 @@ pub enum Place {
     Owned,
     /// Stored on the hub.
     Hub,
-    /// Nowhere: Berth has nothing to do with the system.
+    /// Nowhere: Berth ignores the system.
     Off,
 }
 
@@ -72,19 +72,19 @@ pub(crate) fn nothing_to_observe(dialect: &str) -> String {
     )
 }
 
-/// Sources that are valid on a hub. There, a system that `said` does not name is off, since a server
-/// that stored its objects would take over its API.
+/// The sources of a server on a hub. There, a system that no flag names is off, since a server that
+/// stored its objects would take over its API.
 #[must_use]
-pub fn only_named(said: Vec<Source>) -> Vec<Source> {
+pub fn only_named(sources: Vec<Source>) -> Vec<Source> {
     let all = berth_dialect_registry::all().into_iter().map(|dialect| Source {
         dialect: dialect.name().to_owned(),
         place: Place::Off,
     });
-    all.chain(said).collect()
+    all.chain(sources).collect()
 }
 
-/// Returns the place of the objects of `dialect`; the last word about it counts, and without any it is
-/// Berth's own.
+/// Returns the place of the objects of `dialect`. The last source of the dialect counts; without one,
+/// Berth stores the objects.
 pub(crate) fn place(sources: &[Source], dialect: &str) -> Place {
     let mut about = sources.iter().rev();
     about

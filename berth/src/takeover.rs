@@ -1,10 +1,10 @@
-//! `berth takeover` and `berth handback`: they change the scheduler of a system in such an order that
-//! no request ever has two schedulers, and is without one for as short a time as possible
-//! (docs/take-over.md). Without `--yes` nothing is changed.
+//! `berth takeover` and `berth handback`: they change the scheduler of a system in such an order that a
+//! request never has two schedulers, and has none for as short a time as possible (docs/take-over.md).
+//! Without `--yes` nothing is changed.
 
 mod args;
-mod asked;
 mod configuration;
+mod hub;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use tokio::time::Instant;
 pub use args::{HandbackArgs, TakeoverArgs};
 
 use crate::check::SchedulerKnowledge;
-use asked::Hub;
 use berth_configuration::Mode;
 use configuration::{Change, StoredConfiguration};
+use hub::Hub;
 
-/// Interval at which the request is compared with the present state.
+/// Interval at which the present state is compared with the awaited one.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// `berth takeover`.
@@ -47,14 +47,16 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
             ))
         );
     }
-    let (seen, stored) = (hub.seen().await?, hub.stored().await?);
-    tell_plan(&hub, &seen, &stored, &change, args.beside);
+    let (state, stored) = (hub.scheduler_state().await?, hub.stored().await?);
+    tell_plan(&hub, &state, &stored, &change, args.beside);
     if !is_wanted("takeover", &hub, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
     }
-    if let (SchedulerKnowledge::Runs(..), Some(consequence), false) =
-        (&seen, hub.scheduler().and_then(|own| own.is_part_of), args.beside)
-    {
+    if let (SchedulerKnowledge::Runs(..), Some(consequence), false) = (
+        &state,
+        hub.scheduler().and_then(|own| own.is_part_of),
+        args.beside,
+    ) {
         bail!(
             "{}: {consequence}; --beside decides beside it; nothing was changed",
             hub.name()
@@ -78,10 +80,10 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     })
 }
 
-/// Prints the obstacles of `change`. Returns whether to make it.
+/// Prints the obstacles to `change`. Returns whether to apply it.
 ///
 /// # Errors
-/// When it has to be made, and there are obstacles.
+/// When the change is to be applied, and there are obstacles.
 async fn is_wanted(
     command: &str,
     hub: &Hub,
@@ -103,8 +105,8 @@ async fn is_wanted(
     Ok(true)
 }
 
-/// Makes `change` and waits until Berth acts by it: its sentence, or after `timeout` the reason why it does
-/// not yet.
+/// Applies `change`, and waits until Berth acts by it. Returns the message of Berth's condition, or after
+/// `timeout` the reason why Berth does not act by it yet.
 async fn changed(
     hub: &Hub,
     change: &Change,
@@ -123,16 +125,16 @@ async fn changed(
     Ok(waiting.await)
 }
 
-/// Steps that `--yes` takes.
+/// Prints the steps that `--yes` carries out.
 fn tell_plan(
     hub: &Hub,
-    seen: &SchedulerKnowledge,
+    state: &SchedulerKnowledge,
     stored: &StoredConfiguration,
     change: &Change,
     beside: bool,
 ) {
     say!("\nWhat --yes does, and what you do:");
-    point(&change.told(hub.name(), stored));
+    point(&change.describe(hub.name(), stored));
     let Some(own) = hub.scheduler() else {
         point(&format!(
             "{} brings no scheduler along: Berth decides at once",
@@ -141,7 +143,7 @@ fn tell_plan(
         return;
     };
     let name = own.name;
-    match seen {
+    match state {
         SchedulerKnowledge::Stopped => point(&format!(
             "{name} does not renew its Lease: Berth decides at once. It must not be started again"
         )),
@@ -160,7 +162,7 @@ fn tell_plan(
             point(&format!("whether {name} runs cannot be told: {message}"))
         }
     }
-    if !matches!(seen, SchedulerKnowledge::Stopped) && !beside {
+    if !matches!(state, SchedulerKnowledge::Stopped) && !beside {
         tell_steps("stop it", own.stop);
     }
     if let Some(consequence) = own.is_part_of {
@@ -203,18 +205,18 @@ fn tell_steps(what: &str, steps: &[&str]) {
 /// When no server answers, the system is unknown, or rights are missing.
 pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
     let hub = Hub::of(&args.system, &args.server).await?;
-    let (seen, stored) = (hub.seen().await?, hub.stored().await?);
+    let (state, stored) = (hub.scheduler_state().await?, hub.stored().await?);
     let change = Change {
         mode: Mode::Observe,
         requests: None,
         beside: false,
     };
     say!("What --yes does, and what you do:");
-    point(&change.told(hub.name(), &stored));
+    point(&change.describe(hub.name(), &stored));
     point("what is placed stays as it is: the system's own scheduler finds it so");
     let own = hub.scheduler();
     if let Some(own) = own {
-        tell_return(&own, &seen);
+        tell_return(&own, &state);
     }
     if !is_wanted("handback", &hub, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
@@ -231,14 +233,14 @@ pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
         }
     }
     match own {
-        Some(own) if !own.leases.is_empty() => returned(&hub, &own, &seen, args.timeout).await,
+        Some(own) if !own.leases.is_empty() => returned(&hub, &own, &state, args.timeout).await,
         _ => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// Steps about the system's own scheduler.
-fn tell_return(own: &OwnScheduler, seen: &SchedulerKnowledge) {
-    match seen {
+/// Prints the steps that restart the system's own scheduler.
+fn tell_return(own: &OwnScheduler, state: &SchedulerKnowledge) {
+    match state {
         SchedulerKnowledge::Runs(..) => {
             point(&format!(
                 "{} runs already; what Berth refused it, it may not try again by itself: restart it",
@@ -265,7 +267,7 @@ async fn returned(
     }
     tell_steps(&format!("now start {}", own.name), own.start);
     let lives = wait(timeout, async || {
-        Ok(match hub.seen().await? {
+        Ok(match hub.scheduler_state().await? {
             SchedulerKnowledge::Runs(lease, holder) => Step::Done(format!(
                 "{} runs: {holder} renews its Lease {}/{}",
                 own.name, lease.namespace, lease.name
@@ -298,9 +300,9 @@ enum Step {
     Not(String),
 }
 
-/// Repeats `look` until it reports success, and returns its message; after `timeout` the last message
-/// about the obstacle. New messages are printed meanwhile. When the hub does not answer for a moment,
-/// it is asked again, since there are changes on it already.
+/// Repeats `look` until it succeeds, and returns its message; after `timeout`, returns the last message
+/// about the obstacle. Prints new messages meanwhile. A hub that does not answer for a moment is no
+/// error, since it has some of the changes already: `look` is repeated.
 async fn wait(
     timeout: Duration,
     look: impl AsyncFn() -> Result<Step>,

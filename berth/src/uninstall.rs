@@ -1,13 +1,13 @@
-//! `berth uninstall`: takes Berth off a hub in the order that never leaves a namespace stuck.
+//! `berth uninstall`: removes Berth from a hub, in an order that never leaves a namespace stuck.
 //!
 //! While a required webhook is registered without a server, writes fail; while an APIService is
 //! registered without a server, no namespace can be deleted. So the right to register again is removed
-//! first, then the registrations, and the workload after that. Objects that are gone already are
+//! first, then the registrations, and the workload after that. Objects that do not exist any more are
 //! skipped, so that the command can be repeated.
 //!
 //! Some objects have finalizers that only Berth's controllers remove
-//! ([`berth_dialect_contract::Hold`]). While there are any, nothing is done without a choice about
-//! them.
+//! ([`berth_dialect_contract::Hold`]). While there are such objects, nothing is done without a choice
+//! about them.
 
 mod holds;
 mod removal;
@@ -30,9 +30,9 @@ use crate::hub::CONTROLLERS_LEASE;
 use holds::HeldObjects;
 use removal::{Removal, RemovalOutcome};
 
-/// Time limit for an APIService to go.
+/// Time limit for the deletion of an APIService.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Kind of the object with an embedded database.
+/// Kind of the object that holds an embedded database.
 const CLAIM: &str = "PersistentVolumeClaim";
 /// Pause before the next check.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -92,14 +92,14 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
         ..default_service()
     };
     let steps = Steps::of(&service);
-    let looks = !args.registration_only && !args.keep_finalizers;
+    let searches = !args.registration_only && !args.keep_finalizers;
     // The kinds that Berth serves itself while it is registered.
-    let own = if looks {
+    let own = if searches {
         remover.groups(&service).await?
     } else {
         BTreeSet::new()
     };
-    if looks {
+    if searches {
         remover.consider(&own, args).await?;
     }
     remover.all(&steps.self_registration).await?;
@@ -116,7 +116,7 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
     }
     if !args.delete_namespace {
         remover.leases(&service).await?;
-        remover.kept(&steps.kept).await?;
+        remover.print_kept(&steps.kept).await?;
     }
     if args.delete_configurations {
         remover.all(&steps.definitions).await?;
@@ -147,7 +147,7 @@ struct Steps {
     webhooks: Vec<Removal>,
     /// Running objects, then their rights.
     rest: Vec<Removal>,
-    /// Objects that hold data of people.
+    /// Objects that hold users' data.
     kept: Vec<Removal>,
     definitions: Vec<Removal>,
     namespace: Vec<Removal>,
@@ -166,18 +166,18 @@ impl Steps {
             ..installation
         });
         let of_set = |set: Set| -> Vec<Removal> {
-            let mut seen = BTreeSet::new();
+            let mut unique = BTreeSet::new();
             let objects = installations
                 .iter()
                 .flat_map(|one| berth_deploy::objects(one, set));
             let removals = objects.filter_map(|object| Removal::of(&object));
             // Bindings are deleted before their roles, a Deployment before the objects that it needs.
             let mut removals: Vec<Removal> = removals
-                .filter(|removal| seen.insert(removal.to_string()))
+                .filter(|removal| unique.insert(removal.to_string()))
                 .collect();
             removals.reverse();
-            // When a part of an aggregated role goes, the hub's controller applies the role, and so
-            // recreates it.
+            // When a part of an aggregated role is deleted, the hub's controller applies the role, and
+            // so recreates it.
             removals.sort_by_key(|removal| !removal.is_aggregated());
             removals
         };
@@ -239,10 +239,10 @@ impl Remover {
     /// The groups of Berth's own APIServices.
     async fn groups(&self, service: &Service) -> Result<BTreeSet<String>> {
         let found = removal::list(&self.client, "apiregistration.k8s.io", "APIService").await?;
-        let ours = found
+        let own = found
             .iter()
             .filter(|object| is_for(&object["spec"]["service"], service));
-        let groups = ours.filter_map(|object| object["spec"]["group"].as_str());
+        let groups = own.filter_map(|object| object["spec"]["group"].as_str());
         Ok(groups.map(str::to_owned).collect())
     }
 
@@ -255,13 +255,13 @@ impl Remover {
         holds::find(&self.client, &holds, own).await
     }
 
-    /// Prints the objects that wait for Berth, and continues only with a choice about them.
+    /// Prints the objects that wait for Berth. Fails unless the flags have a choice about them.
     async fn consider(&self, own: &BTreeSet<String>, args: &UninstallArgs) -> Result<()> {
         let waiting = self.waiting(own).await?;
         for one in &waiting {
             match (args.release_finalizers, args.dry_run) {
                 (false, _) => berth_commands::say!("only Berth would finish {one}"),
-                (true, true) => berth_commands::say!("would release {}: {one}", one.what()),
+                (true, true) => berth_commands::say!("would release {}: {one}", one.description()),
                 (true, false) => {}
             }
         }
@@ -281,12 +281,12 @@ impl Remover {
     async fn release(&self, own: &BTreeSet<String>) -> Result<()> {
         for waiting in self.waiting(own).await? {
             let count = waiting.release(&self.client).await?;
-            berth_commands::say!("released {count} {}", waiting.what());
+            berth_commands::say!("released {count} {}", waiting.description());
         }
         Ok(())
     }
 
-    /// The Leases of servers: fences, leadership, ownership of the store.
+    /// Deletes the Leases of servers: fences, leadership, ownership of the store.
     async fn leases(&self, service: &Service) -> Result<()> {
         let leases: Api<k8s_openapi::api::coordination::v1::Lease> =
             Api::namespaced(self.client.clone(), &service.namespace);
@@ -311,7 +311,7 @@ impl Remover {
     }
 
     /// Prints the objects that stay.
-    async fn kept(&self, removals: &[Removal]) -> Result<()> {
+    async fn print_kept(&self, removals: &[Removal]) -> Result<()> {
         for removal in removals {
             if removal.read(&self.client).await?.is_some() {
                 berth_commands::say!(
@@ -322,7 +322,7 @@ impl Remover {
         Ok(())
     }
 
-    /// A webhook configuration, if it calls Berth, or has no webhooks.
+    /// Deletes a webhook configuration, if it calls Berth or has no webhooks.
     async fn webhooks(&self, removal: &Removal, service: &Service) -> Result<()> {
         let Some(object) = removal.read(&self.client).await? else {
             return Ok(());
@@ -334,27 +334,27 @@ impl Remover {
         Ok(())
     }
 
-    /// Every APIService for Berth's Service, of any name, until the hub has forgotten them.
+    /// Deletes every APIService for Berth's Service, of any name, and waits until they are deleted.
     async fn api_services(&self, service: &Service) -> Result<()> {
         let start = Instant::now();
-        let mut asked = BTreeSet::new();
+        let mut requested = BTreeSet::new();
         loop {
             let found = removal::list(&self.client, "apiregistration.k8s.io", "APIService").await?;
-            let ours: Vec<Removal> = found
+            let own: Vec<Removal> = found
                 .iter()
                 .filter(|object| is_for(&object["spec"]["service"], service))
                 .filter_map(|object| Removal::of(&api_service(object)))
                 .collect();
-            for removal in &ours {
-                if asked.insert(removal.to_string()) {
+            for removal in &own {
+                if requested.insert(removal.to_string()) {
                     self.one(removal).await?;
                 }
             }
-            if ours.is_empty() || self.dry_run {
+            if own.is_empty() || self.dry_run {
                 return Ok(());
             }
             if start.elapsed() > PATIENCE {
-                let names: Vec<String> = ours.iter().map(ToString::to_string).collect();
+                let names: Vec<String> = own.iter().map(ToString::to_string).collect();
                 bail!(
                     "still there after {PATIENCE:?}: {}; look at their finalizers",
                     names.join(", ")
@@ -365,7 +365,7 @@ impl Remover {
     }
 }
 
-/// Objects in a list have no apiVersion and kind.
+/// Adds apiVersion and kind, which objects in a list lack.
 fn api_service(object: &Value) -> Value {
     json!({
         "apiVersion": "apiregistration.k8s.io/v1",
@@ -374,8 +374,8 @@ fn api_service(object: &Value) -> Value {
     })
 }
 
-/// Whether a webhook configuration calls Berth, or has no webhooks: an empty one, which remains of a
-/// system without webhooks, is of no use to others.
+/// Whether a webhook configuration calls Berth, or has no webhooks: an empty one is left over from a
+/// system without webhooks, and is of no use to others.
 fn is_ours(configuration: &Value, service: &Service) -> bool {
     let webhooks = configuration["webhooks"].as_array();
     let mut references = webhooks
@@ -424,7 +424,7 @@ mod tests {
             .flat_map(|one| berth_deploy::objects(one, Set::All))
         {
             let name = Removal::of(&object).unwrap().to_string();
-            // Those are found by the Service they are for.
+            // APIServices are found by their Service, and need no fixed list.
             assert!(
                 name.starts_with("APIService ") || removed.contains(&name),
                 "{name} is left behind"

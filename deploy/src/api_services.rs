@@ -12,22 +12,23 @@ use super::Service;
 
 /// Priority of the group when short names collide: below the groups of the systems themselves.
 const GROUP_PRIORITY: u32 = 1000;
-/// The place of this version among the group's. It is the first and an alpha, so later ones go above it.
+/// Priority of this version within the group. The version is the first and an alpha, so that later versions
+/// get higher priorities.
 const VERSION_PRIORITY: u32 = 10;
 /// Priority of the systems' own groups.
 const OWNED_PRIORITY: u32 = 2000;
 
 /// The APIService that registers `scheduling.berth.dev` at an aggregator.
 ///
-/// It has no caBundle: Berth fills it in, or cert-manager. Until then an aggregator trusts its system's roots
-/// only, and never a cluster's own authority, so the APIService is not Available.
+/// It has no caBundle, which Berth or cert-manager sets. Until then, an aggregator trusts only the root CAs
+/// of its operating system, and never a cluster's own CA, so that the APIService is not Available.
 #[must_use]
 pub fn api_service(service: &Service) -> Value {
     registered(service, GROUP, VERSION, GROUP_PRIORITY, VERSION_PRIORITY)
 }
 
-/// The APIServices that register the groups of systems whose objects Berth stores itself. They must not meet
-/// a CustomResourceDefinition or a foreign APIService of the same group.
+/// The APIServices that register the groups of systems whose objects Berth stores itself. The hub must have
+/// neither a CustomResourceDefinition nor another server's APIService of the same group.
 #[must_use]
 pub fn owned_api_services<'a>(
     service: &Service,
@@ -44,7 +45,7 @@ pub fn owned_api_services<'a>(
     }
     let mut services = Vec::new();
     for (group, versions) in versions {
-        // The preferred version comes first and is asked first.
+        // The preferred version is the first of the kind, and gets the highest priority.
         for (priority, version) in (VERSION_PRIORITY..).step_by(10).zip(versions.iter().rev()) {
             services.push(registered(service, group, version, OWNED_PRIORITY, priority));
         }

@@ -1,5 +1,5 @@
-//! The serving certificate by cert-manager: a CA of its own in Berth's namespace, a certificate of that
-//! CA, and the annotation with which cert-manager makes the hub trust it.
+//! The serving certificate by cert-manager: a CA in Berth's namespace, a certificate that this CA
+//! issues, and the annotation by which cert-manager makes the hub trust the CA.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
-//! Parts of the Helm chart that are rendered from the code. Its templates are written by hand and know
-//! no system: the needs of a system on a hub are in `files/systems/<system>/<place>.yaml`, and the
-//! definitions of its kinds in `files/definitions`.
+//! Parts of the Helm chart that are rendered from the code. The chart's templates are written by hand
+//! and name no system: the needs of a system on a hub are in `files/systems/<system>/<place>.yaml`, and
+//! the definitions of its kinds in `files/definitions`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::{
 
 /// The annotation of objects that stay when a release is deleted.
 const KEEP: &str = "helm.sh/resource-policy";
-/// The role with which Berth impersonates actors, each of which has a role of the same name.
+/// The role with which Berth impersonates actors. Each actor has a role with the name of the actor.
 const IMPERSONATOR: &str = "berth:impersonator";
 /// Roles that are about no system in particular.
 const REGISTRATION: &str = "berth:registration";
@@ -23,7 +23,7 @@ const REGISTRATION: &str = "berth:registration";
 /// Name of the file, for each system, with an observer's needs on the hub.
 const OBSERVE: &str = "observe";
 
-/// Every file of the chart that is rendered, below `deploy/helm/berth/`, with its text.
+/// Every rendered file of the chart, by its path below `deploy/helm/berth/`, with its text.
 ///
 /// # Errors
 /// When an object has no form in YAML.
@@ -45,7 +45,7 @@ pub fn chart() -> Result<Vec<(String, String)>> {
                 .as_str()
                 .unwrap_or_default()
                 .to_owned();
-            // Uninstalling Berth keeps the systems' objects.
+            // An uninstallation of Berth keeps the definitions, and with them the systems' objects.
             definition["metadata"]["annotations"][KEEP] = json!("keep");
             files.push(file(
                 format!("files/definitions/{system}/{name}.yaml"),
@@ -79,8 +79,8 @@ pub fn systems() -> Vec<&'static str> {
     all.iter().map(|dialect| dialect.name()).collect()
 }
 
-/// Needs of an installation because of its systems: a list for each sort, and the rules of a ClusterRole
-/// under its name.
+/// Needs of an installation that come from its systems: a list of each sort of object, and the rules of each
+/// ClusterRole by its name.
 fn needs(installation: &Installation) -> Value {
     let nothing = Installation {
         dialects: Vec::new(),
@@ -96,8 +96,8 @@ fn needs(installation: &Installation) -> Value {
     }
     let [mutating, validating] = webhooks(installation);
     let known = webhooks(&nothing);
-    let asked = [("mutatingWebhooks", mutating), ("validatingWebhooks", validating)].into_iter();
-    for (sort, configuration) in asked.filter(|_| !installation.is_observer()) {
+    let configurations = [("mutatingWebhooks", mutating), ("validatingWebhooks", validating)].into_iter();
+    for (sort, configuration) in configurations.filter(|_| !installation.is_observer()) {
         let is_known = |webhook: &Value| {
             known
                 .iter()
@@ -135,7 +135,7 @@ fn needs(installation: &Installation) -> Value {
 
 /// Fields that the template of an APIService reads.
 const API_SERVICE: [&str; 4] = ["group", "groupPriorityMinimum", "version", "versionPriority"];
-/// Fields that the template of a webhook reads; the rest is alike in all of them.
+/// Fields that the template of a webhook reads; the other fields are equal in all webhooks.
 const WEBHOOK: [&str; 5] = [
     "failurePolicy",
     "matchConditions",
@@ -144,15 +144,15 @@ const WEBHOOK: [&str; 5] = [
     "rules",
 ];
 
-/// The existing ones of these fields.
+/// The part of `object` with these `fields`, as far as they exist.
 fn parts(object: &Value, fields: &[&str]) -> Value {
-    let there = fields.iter().filter(|field| !object[**field].is_null());
-    there
+    let present = fields.iter().filter(|field| !object[**field].is_null());
+    present
         .map(|field| ((*field).to_owned(), object[*field].clone()))
         .collect()
 }
 
-/// A list, which may not be there.
+/// The items of a list; empty where `object` does not have `field`.
 fn items(object: &Value, field: &str) -> Vec<Value> {
     object[field].as_array().cloned().unwrap_or_default()
 }

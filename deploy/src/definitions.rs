@@ -7,15 +7,15 @@ use berth_dialect_contract::Dialect;
 use berth_publications::{self, Publication};
 use serde_json::Value;
 
-/// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the
-/// hub's to serve (docs/concepts.md, "Configuration"). The webhook checks rules that a schema cannot
-/// express (the name is that of a system, a system's configuration is valid).
+/// The CustomResourceDefinition of SchedulerConfiguration: behind an aggregator, the hub always serves
+/// this kind (docs/concepts.md, "Configuration"). The webhook checks rules that a schema cannot express
+/// (the object has the name of a system, and the system's configuration is valid).
 #[must_use]
 pub fn scheduler_configurations() -> Value {
     berth_openapi::crd::definition(&SchedulerConfiguration::new(berth_dialect_registry::all()))
 }
 
-/// The CustomResourceDefinition of Publication, which is the hub's to serve as well.
+/// The CustomResourceDefinition of Publication, a kind that the hub serves, too.
 #[must_use]
 pub fn publications() -> Value {
     berth_openapi::crd::definition(&Publication::new(&berth_dialect_registry::all()))

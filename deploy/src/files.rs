@@ -1,4 +1,4 @@
-//! The files of this folder that are rendered: parts of an installation, overlays and components.
+//! The rendered files of this folder: parts of an installation, overlays and components.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -52,7 +52,7 @@ pub fn hub() -> Installation {
     Installation::on_hub().without(OFF_ON_A_HUB)
 }
 
-/// The installation of the overlay `observe`: as `hub`, but only observing.
+/// The installation of the overlay `observe`: like `hub`, but Berth only observes.
 #[must_use]
 pub fn observe() -> Installation {
     hub().observing()
@@ -77,7 +77,7 @@ pub fn owned_etcd() -> Installation {
     all.without(OFF_ON_A_HUB)
 }
 
-/// The installation of the overlay `cert-manager`: as `hub`, with certificates by cert-manager.
+/// The installation of the overlay `cert-manager`: like `hub`, with certificates by cert-manager.
 #[must_use]
 pub fn cert_manager() -> Installation {
     Installation {
@@ -179,8 +179,8 @@ fn without_definitions(mut objects: Vec<Value>) -> Vec<Value> {
     objects
 }
 
-/// Every object of an installation, as `berth manifests all` prints it: an overlay must give exactly
-/// these.
+/// Every object of an installation, as `berth manifests all` prints it. An overlay has to result in
+/// exactly these objects.
 #[must_use]
 pub fn whole(installation: &Installation) -> Vec<Value> {
     objects(installation, Set::All)

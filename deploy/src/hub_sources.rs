@@ -1,7 +1,7 @@
-//! Rights and webhooks for a hub with objects that decisions read. Berth reads them as itself and
-//! writes its decisions as the systems' scheduler, which it impersonates (docs/concepts.md, "Actors").
-//! With `--source=<system>=hub` these are all objects of the system. For a system that Berth stores,
-//! they are the part that stays on the hub: kcp's namespaces and the objects in them.
+//! Rights and webhooks for a hub with objects that decisions read. Berth reads the objects as its own
+//! user, and impersonates the systems' scheduler to write its decisions (docs/concepts.md, "Actors").
+//! With `--source=<system>=hub` the objects are all objects of the system. For a system whose objects
+//! Berth stores, they are the ones that stay on the hub: kcp's namespaces and the objects in these.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::Installation;
 
-/// Role for checking whether the systems' own schedulers run, before Berth decides.
+/// Role for the check whether the systems' own schedulers run, before Berth decides.
 const PREFLIGHT: &str = "berth:preflight";
 
 /// The cluster roles by purpose, and their subjects.
@@ -56,7 +56,7 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
     let deciders: BTreeSet<&str> = sources.iter().map(|source| source.dialect.actor()).collect();
     for (actor, mut written) in acting {
         let user = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": actor});
-        // A decider reports its decisions as events.
+        // An actor that decides reports its decisions as events.
         if deciders.contains(actor) {
             written.push(
                 json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),
@@ -69,8 +69,8 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
     objects
 }
 
-/// Rule for reading the Leases of `scheduler`, by name and in any namespace: the usual one may not
-/// exist, and a Role in it could not be created then. `None` where it has none.
+/// Rule for reading the Leases of `scheduler`, by name and in any namespace, since a Role could not be
+/// created in a namespace that does not exist yet. `None` where the scheduler has no Leases.
 fn leases(scheduler: OwnScheduler) -> Option<Value> {
     let names: BTreeSet<&str> = scheduler.leases.iter().map(|lease| lease.name).collect();
     (!names.is_empty()).then(|| {
@@ -97,7 +97,7 @@ impl<'a> Source<'a> {
     }
 
     /// The members of `resources` on the hub.
-    fn there(&self, mut resources: Vec<GroupResource>) -> Vec<GroupResource> {
+    fn on_hub(&self, mut resources: Vec<GroupResource>) -> Vec<GroupResource> {
         resources.retain(|resource| !self.own.contains(resource));
         resources
     }
@@ -110,36 +110,36 @@ impl<'a> Source<'a> {
         let watched = carried_out.flat_map(|reconciler| reconciler.watches());
         let all: BTreeSet<GroupResource> = kinds(self.dialect).chain(watched).collect();
         rules(
-            self.there(all.into_iter().collect()),
+            self.on_hub(all.into_iter().collect()),
             &[],
             &["get", "list", "watch"],
         )
     }
 
-    /// Resources that are written, by the user of the writes.
+    /// Rules for written resources, by the user of the writes.
     fn written(&self) -> Vec<(&'static str, Vec<Value>)> {
         let reconcilers = self.dialect.controllers().hub_reconcilers();
         let by_reconcilers = reconcilers.iter().map(|reconciler| {
-            let written = rules(self.there(reconciler.writes()), &["status"], &["update"]);
+            let written = rules(self.on_hub(reconciler.writes()), &["status"], &["update"]);
             (reconciler.actor(), written)
         });
-        let mut all = vec![(self.dialect.actor(), self.decided())];
+        let mut all = vec![(self.dialect.actor(), self.scheduler_rules())];
         all.extend(by_reconcilers);
         all.retain(|(_, written)| !written.is_empty());
         all
     }
 
-    /// Rules for writes of a scheduler: the demands, and its records.
-    fn decided(&self) -> Vec<Value> {
+    /// Rules for the writes of a scheduler: to its demands, and to its records.
+    fn scheduler_rules(&self) -> Vec<Value> {
         let demands = self.dialect.demands().iter().map(|demand| demand.resource);
         let mut all = rules(
-            self.there(demands.collect()),
+            self.on_hub(demands.collect()),
             &["status", "binding"],
             &["get", "update", "patch"],
         );
         let records = [self.dialect.on_hub().records, self.dialect.guarded().reserves].concat();
         all.extend(rules(
-            self.there(records),
+            self.on_hub(records),
             &["status"],
             &["get", "create", "update", "patch", "delete"],
         ));

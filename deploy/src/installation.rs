@@ -14,11 +14,11 @@ use crate::stores::Storage;
 /// The image of this version.
 pub const IMAGE: &str = concat!("berth:v", env!("CARGO_PKG_VERSION"));
 
-/// Number of servers where several can run: one may always be away.
+/// Number of servers where several can run, so that one may be unavailable at any time.
 pub const REPLICAS: u16 = 2;
 
-/// The system that installations for every system leave out: kcp reads and writes objects in
-/// namespaces, Secrets included, so it runs only where it is named.
+/// The system that is off by default, even in installations for all systems. kcp reads and writes
+/// objects in namespaces, including Secrets, so that it has to be requested by name.
 pub const OFF_ON_A_HUB: &str = berth_syncer::DIALECT;
 
 /// The default Service of an installation: `berth` in `berth-system`, port 443.
@@ -50,17 +50,17 @@ pub struct Installation {
     pub dialects: Vec<Arc<dyn Dialect>>,
     /// The systems that are off.
     pub off: BTreeSet<&'static str>,
-    /// The systems whose objects are on the hub; Berth stores those of the others.
+    /// The systems whose objects are on the hub; Berth stores the objects of the other systems.
     pub on_hub: BTreeSet<&'static str>,
     /// The container image.
     pub image: String,
-    /// Number of servers. On an embedded store only one can.
+    /// Number of servers, which is 1 with an embedded store.
     pub replicas: u16,
     /// Place where Berth stores objects: in memory only where all of them are copies of the hub's.
     pub storage: Storage,
     /// The client URLs of etcd, where Berth stores objects there.
     pub etcd_servers: Vec<String>,
-    /// Whether it decides, or only observes the hub, in which case it has no right to write there.
+    /// Mode: Berth decides, or only observes the hub, without the right to write there.
     pub mode: Mode,
     /// Whether Berth creates its registration itself.
     pub self_register: bool,
@@ -71,7 +71,8 @@ pub struct Installation {
 }
 
 impl Default for Installation {
-    /// Every system's objects are Berth's own, in a database of the one server.
+    /// The installation in which Berth stores the objects of every system, in the embedded database of
+    /// one server.
     fn default() -> Self {
         Self {
             service: default_service(),
@@ -91,7 +92,7 @@ impl Default for Installation {
 }
 
 impl Installation {
-    /// Every system's objects are on the hub.
+    /// The installation with the objects of every system on the hub.
     #[must_use]
     pub fn on_hub() -> Self {
         let default = Self::default();
@@ -112,7 +113,7 @@ impl Installation {
         }
     }
 
-    /// Whether it only observes.
+    /// Whether the installation only observes.
     #[must_use]
     pub fn is_observer(&self) -> bool {
         self.mode == Mode::Observe

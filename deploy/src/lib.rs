@@ -1,16 +1,16 @@
-//! Berth's objects on a hub: those of an installation, rendered from the code, so that they always
-//! match the program. `berth manifests` prints them.
+//! The objects of an installation of Berth on a hub, rendered from the code, so that they always match
+//! the program. `berth manifests` prints them.
 //!
 //! [`Installation`] describes an installation, [`Set`] selects a part of it, and [`objects`] returns
-//! its objects. The files of this folder are the same objects for common installations ([`manifests`],
-//! pinned by `tests/manifests.rs`):
+//! its objects. The files of this folder have these objects for common installations ([`manifests`],
+//! checked by `tests/manifests.rs`):
 //!
 //! - `manifests/`: every part by itself, and with `kustomization.yaml` the base of the overlays;
 //! - `overlays/`: whole installations for kustomize, `observe`, `hub`, `owned-etcd` and `cert-manager`;
-//! - `components/`: additions to any of them;
-//! - `helm/berth/`: a chart of the same, whose templates are written by hand; [`chart()`] renders their
-//!   input. Definitions are only here: Berth's own in `crds/`, which the overlays use, too, and the
-//!   systems' in `files/definitions/`.
+//! - `components/`: additions to any overlay;
+//! - `helm/berth/`: a Helm chart of these objects. Its templates are written by hand, and [`chart()`]
+//!   renders their input. Only the chart has CustomResourceDefinitions: Berth's own in `crds/`, which
+//!   the overlays use, too, and the systems' in `files/definitions/`.
 //!
 //! `README.md` has the purpose of each.
 //!

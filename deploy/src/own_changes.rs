@@ -1,6 +1,7 @@
-//! Policy that holds Berth's service account to the changes of its registration that it needs. RBAC can name
-//! the objects it may patch, but not the fields: with a patch of its webhook configuration a server that was
-//! taken over could intercept every write on the hub. A ValidatingAdmissionPolicy leaves it `caBundle` alone.
+//! Policy that limits Berth's service account to the changes of its registration that Berth needs. RBAC can
+//! name the objects that the account may patch, but not the fields: a compromised server could patch its
+//! webhook configuration and intercept every write on the hub. A ValidatingAdmissionPolicy allows changes of
+//! `caBundle` only.
 
 use serde_json::{Value, json};
 
@@ -9,14 +10,14 @@ use super::Service;
 const NAME: &str = "berth-registration";
 const API: &str = "admissionregistration.k8s.io/v1";
 
-/// The policy and its binding. With `--self-register` Berth creates whole objects, and changes only the
-/// same field of them later.
+/// The policy and its binding. With `--self-register` Berth creates whole objects, and later changes
+/// only this field, too.
 #[must_use]
 pub fn own_changes(service: &Service) -> Vec<Value> {
     let account = format!("system:serviceaccount:{}:{}", service.namespace, service.name);
     let message = "Berth may change nothing of its registration but caBundle";
-    let said = |expression: String| json!({"expression": expression, "message": message});
-    // All fields of a webhook except caBundle, unchanged. The names of webhooks are unique.
+    let validation = |expression: String| json!({"expression": expression, "message": message});
+    // All fields of a webhook except caBundle, which must not change. The names of webhooks are unique.
     let fields = [
         "rules",
         "failurePolicy",
@@ -34,7 +35,7 @@ pub fn own_changes(service: &Service) -> Vec<Value> {
             "(has(w.{of}{field}) ? has(o.{of}{field}) && w.{of}{field} == o.{of}{field} : !has(o.{of}{field}))"
         )
     };
-    let kept: Vec<String> = fields
+    let unchanged: Vec<String> = fields
         .iter()
         .map(|field| same(field, ""))
         .chain([same("service", "clientConfig."), same("url", "clientConfig.")])
@@ -42,7 +43,7 @@ pub fn own_changes(service: &Service) -> Vec<Value> {
     let webhooks = format!(
         "!has(object.webhooks) && !has(oldObject.webhooks) || size(object.webhooks) == size(oldObject.webhooks) && \
          object.webhooks.all(w, oldObject.webhooks.exists_one(o, o.name == w.name && {}))",
-        kept.join(" && ")
+        unchanged.join(" && ")
     );
     let service_fields = [
         "group",
@@ -81,8 +82,8 @@ pub fn own_changes(service: &Service) -> Vec<Value> {
                     "expression": format!("request.userInfo.username == '{account}'"),
                 }],
                 "validations": [
-                    said(format!("{is_service} || ({webhooks})")),
-                    said(format!("!({is_service}) || {}", spec.join(" && "))),
+                    validation(format!("{is_service} || ({webhooks})")),
+                    validation(format!("!({is_service}) || {}", spec.join(" && "))),
                 ],
             },
         }),

@@ -1,4 +1,4 @@
-//! The parts of an installation, each its objects in the order of applying.
+//! The parts of an installation, each with its objects in the order of applying.
 
 use clap::ValueEnum;
 use serde_json::Value;
@@ -47,7 +47,7 @@ pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
         Set::Krew => Vec::new(),
         Set::All => {
             let mut sets = vec![Set::Crds, Set::Rbac, Set::Workload];
-            // Berth creates these itself with `--self-register`.
+            // With `--self-register` Berth creates these objects itself.
             if !installation.self_register {
                 sets.extend([Set::Apiservice, Set::Webhooks]);
             }

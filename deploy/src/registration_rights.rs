@@ -1,5 +1,5 @@
-//! Rights of Berth to its own registration on the hub: read and patch the registered objects, by name,
-//! to fill in the caBundle; and the Secret of the CA its servers share.
+//! Rights of Berth to its own registration on the hub: to read and patch the registered objects, by
+//! name, in order to set the caBundle; and to the Secret of the CA that its servers share.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub fn ca_secret_name(service: &Service) -> String {
     format!("{}-ca", service.name)
 }
 
-/// Rights that filling in caBundles takes.
+/// Rights that Berth needs to set caBundles.
 #[must_use]
 pub fn registration_rights(installation: &Installation) -> Vec<Value> {
     let service = &installation.service;
@@ -37,7 +37,7 @@ pub fn registration_rights(installation: &Installation) -> Vec<Value> {
     })];
     if !installation.is_observer() {
         rules.extend([
-            // Whether another server has a group that Berth is to serve.
+            // For the check whether another server has a group that Berth is to serve.
             json!({"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["list"]}),
             json!({
                 "apiGroups": ["admissionregistration.k8s.io"],
@@ -56,7 +56,7 @@ pub fn registration_rights(installation: &Installation) -> Vec<Value> {
 }
 
 /// Additional rights for `--self-register`. A user who may create webhook configurations can intercept
-/// every write on the hub. That is why it is a separate role, and off by default.
+/// every write on the hub. Therefore this is a separate role, and off by default.
 #[must_use]
 pub fn self_registration_rights(installation: &Installation) -> Vec<Value> {
     let rules = json!([
@@ -88,8 +88,8 @@ fn cluster_wide(service: &Service, name: &str, rules: &Value) -> [Value; 2] {
     ]
 }
 
-/// The Secret is part of the manifests, empty, so that Berth needs no right to create Secrets; so is
-/// the ConfigMap.
+/// Rights to the Secret and the ConfigMap of the CA. The manifests have both as empty objects, so that
+/// Berth needs no right to create Secrets.
 fn of_the_secret(service: &Service) -> [Value; 2] {
     let namespace = &service.namespace;
     [

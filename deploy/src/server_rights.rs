@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::Installation;
 
-/// The cluster role of the rights that are Berth's own.
+/// The cluster role with the rights of Berth itself.
 const SERVER: &str = "berth:server";
 /// The role for setting the conditions of configurations.
 const CONFIGURATION: &str = "berth:configuration";
@@ -21,15 +21,15 @@ const CONFIGURATION: &str = "berth:configuration";
 const PUBLISHER: &str = "berth:publisher";
 /// The cluster role that is aggregated from the rights to read parameters of admission policies.
 const PARAMETERS: &str = "berth:policy-params";
-/// The role that makes it ConfigMaps.
+/// The role that extends [`PARAMETERS`] with ConfigMaps.
 const CONFIG_MAPS: &str = "berth:policy-params-configmaps";
-/// The role of the lock records: which replica works, whose store it is, and fences of counted capacity.
+/// The role for lock records: the leading replica, the owner of the store, and fences of counted capacity.
 const LOCKS: &str = "berth:locks";
 
 /// The service account, and its rights: create TokenReviews and SubjectAccessReviews, read the hub's
-/// trust, copy the objects on which decisions and quotas depend, set the conditions of configurations,
-/// publish, call the hub's admission webhooks about objects stored here, and keep lock records in its
-/// own namespace.
+/// trust settings, copy the objects on which decisions and quotas depend, set the conditions of
+/// configurations, publish, call the hub's admission webhooks about objects stored here, and keep lock
+/// records in its own namespace.
 #[must_use]
 pub fn server_rights(installation: &Installation) -> Vec<Value> {
     let (service, decides) = (&installation.service, !installation.is_observer());
@@ -46,7 +46,8 @@ pub fn server_rights(installation: &Installation) -> Vec<Value> {
     if decides {
         let (group, resource) = mirror::QUOTAS;
         rules.insert(1, copied(group, &[resource]));
-        // Of decisions about Berth's own objects; about the hub's, their schedulers write events themselves.
+        // Events of decisions about Berth's own objects. For objects of the hub, events are written as the
+        // systems' schedulers.
         rules.push(
             json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),
         );
@@ -60,7 +61,7 @@ pub fn server_rights(installation: &Installation) -> Vec<Value> {
         let published = [CLUSTER_PROFILES, PLACEMENT_DECISIONS].map(|resource| resource.resource);
         rules.push(copied(berth_multicluster::GROUP, &published));
     }
-    let says = json!({
+    let conditions = json!({
         "apiGroups": [config::GROUP],
         "resources": ["schedulerconfigurations/status", "publications/status"],
         "verbs": ["update"],
@@ -85,7 +86,7 @@ pub fn server_rights(installation: &Installation) -> Vec<Value> {
                 "apiVersion": "rbac.authorization.k8s.io/v1",
                 "kind": "ClusterRole",
                 "metadata": {"name": PARAMETERS},
-                // The hub fills in the rules.
+                // The hub sets the rules.
                 "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {policies::PARAMETERS: "true"}}]},
             }),
             json!({
@@ -95,7 +96,7 @@ pub fn server_rights(installation: &Installation) -> Vec<Value> {
                 "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}],
             }),
             bound(PARAMETERS, PARAMETERS, &account),
-            role(CONFIGURATION, &[says]),
+            role(CONFIGURATION, &[conditions]),
             bound(CONFIGURATION, CONFIGURATION, &scheduler),
             role(PUBLISHER, &[publishes]),
             bound(PUBLISHER, PUBLISHER, &scheduler),
@@ -117,7 +118,7 @@ pub fn server_rights(installation: &Installation) -> Vec<Value> {
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": LOCKS},
             "subjects": [account],
         }),
-        // Kubernetes' own role for exactly that: TokenReview and SubjectAccessReview.
+        // Kubernetes' own role for TokenReviews and SubjectAccessReviews.
         bound("berth:auth-delegator", "system:auth-delegator", &account),
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",

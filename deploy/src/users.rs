@@ -13,7 +13,8 @@ use super::Installation;
 const READ: [&str; 3] = ["get", "list", "watch"];
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
 
-/// Resources that the users of `dialects` work with. Kubernetes' own kinds have their rules already.
+/// Resources that the users of `dialects` work with. Kubernetes' own roles already have rules for
+/// Kubernetes' own kinds.
 #[must_use]
 pub fn reach(dialects: &[Arc<dyn Dialect>]) -> Reach {
     let demands = |namespaced: bool| {
@@ -34,8 +35,8 @@ pub fn reach(dialects: &[Arc<dyn Dialect>]) -> Reach {
     }
 }
 
-/// The cluster roles for Berth's users, the same a standalone server makes at its start, and one for reading
-/// metrics.
+/// The cluster roles for Berth's users, as a standalone server creates them at its start, and a role for
+/// reading metrics.
 #[must_use]
 pub fn cluster_roles(installation: &Installation) -> Vec<Value> {
     let reach = Reach {
@@ -51,8 +52,8 @@ pub fn cluster_roles(installation: &Installation) -> Vec<Value> {
     roles
 }
 
-/// Roles that extend `view` and `edit` where Berth stores the objects of `dialects`: as a standalone server
-/// has it. On a hub that has the systems, these roles are the systems' business.
+/// Roles that extend `view` and `edit` where Berth stores the objects of `dialects`: as in a standalone
+/// server. On a hub with the systems, the systems themselves bring these roles.
 #[must_use]
 pub fn owned_roles<'a>(dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>) -> Vec<Value> {
     let dialects: Vec<Arc<dyn Dialect>> = dialects.into_iter().map(Arc::clone).collect();

@@ -1,8 +1,8 @@
-//! The admission webhooks: a hub asks Berth about writes of the objects that it stores
+//! The admission webhooks: a hub calls Berth about writes of objects that the hub stores
 //! (docs/admission.md, "Admission").
 //!
-//! While no server answers all writes pass: no write of a hub waits for Berth. Berth's own namespace
-//! and kube-system are never asked about, so that Berth can always be brought back.
+//! While no server answers, all writes pass: a hub's writes never wait for Berth. The webhooks leave
+//! out Berth's own namespace and kube-system, so that Berth can always be repaired.
 
 mod rules;
 
@@ -26,8 +26,8 @@ pub fn configuration_name(service: &Service) -> &str {
     &service.name
 }
 
-/// The mutating and the validating webhook configuration. They have no caBundle: Berth fills it in, or
-/// cert-manager.
+/// The mutating and the validating webhook configuration. They have no caBundle, which Berth or
+/// cert-manager sets.
 #[must_use]
 pub fn webhooks(installation: &Installation) -> [Value; 2] {
     let entries = rules::of(installation);
@@ -36,8 +36,8 @@ pub fn webhooks(installation: &Installation) -> [Value; 2] {
             Phase::Mutate => ("MutatingWebhookConfiguration", MUTATE_PATH),
             Phase::Validate => ("ValidatingWebhookConfiguration", VALIDATE_PATH),
         };
-        let asked = entries.iter().filter(|entry| entry.rule.phase == phase);
-        let webhooks: Vec<Value> = asked
+        let of_phase = entries.iter().filter(|entry| entry.rule.phase == phase);
+        let webhooks: Vec<Value> = of_phase
             .map(|entry| webhook(&installation.service, entry, path))
             .collect();
         let mut configuration = json!({
@@ -45,8 +45,8 @@ pub fn webhooks(installation: &Installation) -> [Value; 2] {
             "kind": kind,
             "metadata": {"name": configuration_name(&installation.service)},
         });
-        // An API server leaves an empty list out; a comparison of the two would always find a
-        // difference.
+        // An API server leaves an empty list out, so that a comparison with the stored object would
+        // always find a difference.
         if !webhooks.is_empty() {
             configuration["webhooks"] = json!(webhooks);
         }
@@ -65,7 +65,7 @@ fn webhook(service: &Service, entry: &Entry, path: &str) -> Value {
         "namespaceSelector": {"matchExpressions": [{
             "key": NAMESPACE_LABEL, "operator": "NotIn", "values": ["kube-system", service.namespace],
         }]},
-        // No workload of the hub may be blocked while Berth is away.
+        // An unavailable Berth must not block a workload of the hub.
         "failurePolicy": "Ignore",
         // Reviews are answered from Berth's copies; nothing is stored or reserved.
         "sideEffects": "None",

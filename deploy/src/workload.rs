@@ -10,7 +10,7 @@ use crate::stores::Storage;
 
 /// The label that every Pod of Berth has, among others.
 pub const LABEL: (&str, &str) = ("app.kubernetes.io/name", "berth");
-/// The port the container listens on.
+/// The port that the container listens on.
 const PORT: u16 = 7443;
 /// A user without rights anywhere.
 const USER: u32 = 65532;
@@ -18,8 +18,8 @@ const USER: u32 = 65532;
 const DATA: &str = "/var/lib/berth";
 /// Folder of cert-manager's certificate.
 const TLS: &str = "/etc/berth/tls";
-/// Processors and memory: for fleets of some thousand clusters and placements, including the memory of
-/// requests (`--max-bytes-inflight`).
+/// Limits on processors and memory, for fleets of some thousand clusters and placements. The memory
+/// includes that of requests (`--max-bytes-inflight`).
 const LIMITS: (&str, &str) = ("2", "1Gi");
 /// The ports outside the cluster's Pods that Berth connects to: DNS, kube-apiserver, etcd.
 const PEERS: [(u16, &str); 7] = [
@@ -31,7 +31,7 @@ const PEERS: [(u16, &str); 7] = [
     (16443, "TCP"),
     (2379, "TCP"),
 ];
-/// Time of further serving, unready, in which the hub stops sending requests.
+/// Time for which a terminating server still serves, unready, until the hub stops sending requests.
 const SHUTDOWN_DELAY: u32 = 15;
 /// Time for requests and watches to end after that.
 const DRAIN: u32 = 75;
@@ -49,7 +49,7 @@ pub fn namespace(service: &Service) -> Value {
     })
 }
 
-/// All objects in the namespace but the service account and its rights.
+/// All objects in the namespace, without the service account and its rights.
 #[must_use]
 pub fn workload(installation: &Installation) -> Vec<Value> {
     let service = &installation.service;
@@ -69,7 +69,8 @@ pub fn workload(installation: &Installation) -> Vec<Value> {
     all
 }
 
-/// Empty: Berth makes the CA. It is here so that Berth needs no right to create Secrets.
+/// The empty Secret into which Berth writes the CA. It is part of the manifests so that Berth needs no
+/// right to create Secrets.
 fn ca_secret(service: &Service) -> Value {
     json!({
         "apiVersion": "v1",
@@ -79,7 +80,8 @@ fn ca_secret(service: &Service) -> Value {
     })
 }
 
-/// Empty too: Berth writes the CA's certificates there, for clients that may not read its key.
+/// The empty ConfigMap into which Berth writes the CA's certificates, for clients that may not read its
+/// key.
 fn ca_certificates(service: &Service) -> Value {
     json!({
         "apiVersion": "v1",
@@ -88,7 +90,7 @@ fn ca_certificates(service: &Service) -> Value {
     })
 }
 
-/// Claim for the database of the only server. `berth uninstall` leaves it.
+/// Claim for the database of the only server. `berth uninstall` does not delete it.
 fn data_claim(service: &Service) -> Value {
     json!({
         "apiVersion": "v1",
@@ -114,9 +116,9 @@ fn own_service(service: &Service) -> Value {
     })
 }
 
-/// Anyone may reach the port: a kube-apiserver has no labels to select it by. Berth connects to the
-/// hub, its webhooks (Pods, on any port), etcd and DNS. Their addresses depend on the cluster, so
-/// outside of Pods only ports are named.
+/// The network policy. Every client may reach the port, since a kube-apiserver has no labels by which
+/// to select it. Berth connects to the hub, the hub's webhooks (Pods, on any port), etcd and DNS. Their
+/// addresses depend on the cluster, so that for peers outside of Pods only ports are named.
 fn network_policy(service: &Service) -> Value {
     let peers = PEERS.map(|(port, protocol)| json!({"port": port, "protocol": protocol}));
     json!({
@@ -176,10 +178,10 @@ pub fn service_monitor(installation: &Installation) -> Value {
 pub fn deployment(installation: &Installation) -> Value {
     let service = &installation.service;
     let strategy = match installation.storage {
-        // A database has one server: the old one goes before the new one comes.
+        // A database has one server: the old Pod ends before the new one starts.
         Storage::Embedded => json!({"type": "Recreate"}),
-        // An aggregated API that is away holds up the deletion of every namespace: one more comes before one
-        // goes.
+        // An unavailable aggregated API blocks the deletion of every namespace: a new Pod starts before an
+        // old one ends.
         Storage::Memory | Storage::Etcd => {
             json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}})
         }
@@ -290,15 +292,16 @@ fn arguments(installation: &Installation) -> Vec<String> {
             arguments.push(format!("--etcd-servers={}", installation.etcd_servers.join(",")));
         }
     }
-    // All of them: without a word about it one system is off, the others are owned.
+    // All systems are named: without a flag, one system would be off and the others owned.
     let owned = installation
         .owned_dialects()
         .map(|dialect| (dialect.name(), "owned"));
     let on_hub = installation.on_hub.iter().map(|&name| (name, "hub"));
     let off = installation.off.iter().map(|&name| (name, "off"));
-    let told: BTreeMap<_, _> = owned.chain(on_hub).chain(off).collect();
+    let places: BTreeMap<_, _> = owned.chain(on_hub).chain(off).collect();
     arguments.extend(
-        told.iter()
+        places
+            .iter()
             .map(|(name, place)| format!("--source={name}={place}")),
     );
     arguments.extend(installation.arguments.iter().cloned());

@@ -1,9 +1,9 @@
-//! Times of the admission webhooks under load: 200 reviews a second for 20 seconds, over TLS with kept
-//! connections, as a busy kube-apiserver asks. Prints p50 and p99, counted from the instant each review was
-//! due.
+//! Times of the admission webhooks under load: 200 reviews a second for 20 seconds, over TLS with persistent
+//! connections, as from a busy kube-apiserver. Prints p50 and p99, counted from the instant at which each
+//! review was due.
 //!
 //! `cargo run --release -p berth-tests --example admission-load`, on a machine with nothing else to do;
-//! `BERTH_PROGRAM` names a program to measure as it is.
+//! `BERTH_PROGRAM` names an existing program to measure.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,13 +18,13 @@ use tokio::time::MissedTickBehavior;
 const RATE: u32 = 200;
 /// Length of the run.
 const TIME: Duration = Duration::from_secs(20);
-/// Reviews before the clock counts: connections and caches.
+/// Reviews before the measurement, which open connections and fill caches.
 const WARM_UP: u32 = 200;
 /// Bound on p99.
 const WANTED: Duration = Duration::from_millis(20);
 
-/// One review, and whether it is to be allowed.
-struct Asked {
+/// One review, and whether it has to be allowed.
+struct Case {
     path: &'static str,
     review: Value,
     allowed: bool,
@@ -35,21 +35,21 @@ async fn main() {
     let server = Server::start();
     server.load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/gardener/fleet.yaml"));
     let client = raw::client(&server.kubeconfig()).await;
-    let mix: &'static [Asked] = Vec::leak(mix());
+    let mix: &'static [Case] = Vec::leak(mix());
     let total = WARM_UP + RATE * u32::try_from(TIME.as_secs()).expect("a short run");
     let mut ticks = tokio::time::interval(Duration::from_secs(1) / RATE);
-    // What is late is made up for, so that a slow answer does not lower the load.
+    // Late ticks are made up for, so that a slow answer does not lower the load.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
     let mut running = JoinSet::new();
-    for (number, asked) in (0..total).zip(mix.iter().cycle()) {
+    for (number, case) in (0..total).zip(mix.iter().cycle()) {
         let due = ticks.tick().await;
         let client = client.clone();
         running.spawn(async move {
-            let answer = raw::write(&client, Method::POST, asked.path, &asked.review).await;
+            let answer = raw::write(&client, Method::POST, case.path, &case.review).await;
             let took = Instant::now().duration_since(due.into_std());
             assert_eq!(answer.code, 200, "{}", String::from_utf8_lossy(&answer.body));
             let answer = answer.json();
-            assert_eq!(answer["response"]["allowed"], asked.allowed, "{answer}");
+            assert_eq!(answer["response"]["allowed"], case.allowed, "{answer}");
             (number >= WARM_UP).then_some(took)
         });
     }
@@ -67,9 +67,9 @@ async fn main() {
     );
 }
 
-/// Requests of a hub: a Shoot that gets its place, the same judged, a namespace and a binding that are
-/// refused.
-fn mix() -> Vec<Asked> {
+/// Requests of a hub: a Shoot that gets its place, a validation of that Shoot, and a namespace and a
+/// binding that are refused.
+fn mix() -> Vec<Case> {
     let shoot = json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
         "metadata": {"name": "web", "namespace": "garden-dev"},
@@ -103,22 +103,22 @@ fn mix() -> Vec<Asked> {
     );
     let bound = namespace(r#"{"root:compute+east+x":"Bound"}"#);
     vec![
-        Asked {
+        Case {
             path: "/admission/mutate",
             review: review(shoots, &shoot, &Value::Null),
             allowed: true,
         },
-        Asked {
+        Case {
             path: "/admission/validate",
             review: review(shoots, &shoot, &Value::Null),
             allowed: true,
         },
-        Asked {
+        Case {
             path: "/admission/mutate",
             review: review(("", "v1", "namespaces", "Namespace"), &namespace("{}"), &bound),
             allowed: false,
         },
-        Asked {
+        Case {
             path: "/admission/validate",
             review: review(bindings, &binding("Bound"), &binding("Scheduled")),
             allowed: false,

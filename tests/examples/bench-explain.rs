@@ -1,9 +1,9 @@
-//! Cost of explaining beside deciding, by fleet size: the server's processor time for reports, pages of
-//! candidates, creates and changes, how long whole lists take with kubectl, starts and memory. OCM, with a
-//! Placement for every four clusters of the first 20,000, standalone.
+//! Cost of explanations in comparison with decisions, by fleet size: the server's processor time for reports,
+//! pages of candidates, creates and changes; the time of whole lists with kubectl; starts and memory. OCM,
+//! with a Placement for every four clusters of the first 20,000, standalone.
 //!
-//! `make bench-explain` writes `docs/benchmarks/explain.md`, on a machine with nothing else to do.
-//! `BENCH_CLUSTERS` names other fleet sizes, `BERTH_PROGRAM` a program to measure as it is.
+//! `make bench-explain` writes `docs/benchmarks/explain.md`, on an idle machine. `BENCH_CLUSTERS` names
+//! other fleet sizes, `BERTH_PROGRAM` an existing program to measure instead.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 
 const GROUP: &str = "/apis/cluster.open-cluster-management.io";
 const VIRTUAL: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/bench";
-/// Number of repetitions of a read; processor time is told in hundredths of a second.
+/// Number of repetitions of a read, since processor time is reported in hundredths of a second.
 const READS: u32 = 40;
-/// Number of Placements that are created one after the other.
+/// Number of Placements, which are created one after the other.
 const CREATES: u32 = 400;
-/// The most Placements.
+/// Most Placements.
 const PLACEMENTS: usize = 5000;
-/// Rest of a server before its memory is read again: threads that nobody needs end after ten seconds.
+/// Pause of a server before its memory is read again: unused threads end after ten seconds.
 const REST: Duration = Duration::from_secs(15);
 
 fn main() {
@@ -161,7 +161,7 @@ async fn measure(clusters: usize) -> Vec<(&'static str, String)> {
         "memory after all of it, MiB",
         format!("{:.0}", usage::resident(server.id())),
     ));
-    // Nothing tells that the last thread has ended; what is measured is memory after this time.
+    // The end of the last thread cannot be observed: the memory is measured after this time.
     tokio::time::sleep(REST).await;
     rows.push((
         "the same after a quarter of a minute of rest",
@@ -174,7 +174,7 @@ async fn measure(clusters: usize) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// The middle of the server's processor time for one read of `path`, by tens of reads.
+/// The median of the server's processor time for one read of `path`, over tens of reads.
 async fn cpu_of(server: &Server, client: &Client, path: &str) -> String {
     let mut rounds = Vec::new();
     for _ in 0..3 {
@@ -194,7 +194,7 @@ async fn cpu_of(server: &Server, client: &Client, path: &str) -> String {
     format!("{:.1}", median(&rounds))
 }
 
-/// Seconds that kubectl takes for the whole command, and seconds it computes itself.
+/// Seconds of the whole kubectl command, and seconds of kubectl's own processor time.
 fn kubectl(server: &Server, arguments: &str) -> (String, String) {
     let (begun, before) = (Instant::now(), usage::ended_children());
     let lines = server.kubectl(arguments).succeeds().lines().count();

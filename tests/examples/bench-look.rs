@@ -1,9 +1,9 @@
-//! Cost of looking at a hub without Berth, from cold: `berth why`, `compare` and the first view of `berth
-//! console`, each as a process of its own that reads a real kube-apiserver, on which OCM's placement
-//! controller has decided.
+//! Cost of a first read of a hub without Berth: `berth why`, `compare` and the first view of `berth console`,
+//! each in its own process, which reads a real kube-apiserver, on which OCM's placement controller has
+//! decided.
 //!
-//! `make bench-look` writes `docs/benchmarks/look.md`, on a machine with nothing else to do, and fails where
-//! a figure is above its bound. `BERTH_PROGRAM` names a program to measure as it is.
+//! `make bench-look` writes `docs/benchmarks/look.md`, on an idle machine, and fails where a figure is above
+//! its limit. `BERTH_PROGRAM` names an existing program to measure instead.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -21,25 +21,25 @@ use berth_tests::ocm::world::World;
 
 /// Number of runs of each command.
 const ROUNDS: usize = 5;
-/// The most memory that a command may have resident.
+/// Limit of a command's resident memory in MiB.
 const MEMORY: f64 = 200.0;
-/// Interval at which a command's memory is looked at.
+/// Interval of reads of a command's memory.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Clusters and requests of the hubs that are looked at.
+/// Number of clusters and requests of the hubs for commands.
 const LOOKED_AT: (usize, usize) = (2_000, 500);
-/// Clusters and requests of the hub that a server observes. These requests are undecided: OCM's
-/// controller takes long for them.
+/// Number of clusters and requests of the hub that a server observes. These requests are undecided,
+/// since OCM's controller would need too long.
 const OBSERVED: (usize, usize) = (10_000, 1_000);
 
-/// Seconds, seconds of a processor and MiB of one run.
+/// Seconds, processor seconds and MiB of one run.
 struct Run {
     seconds: f64,
     processor: f64,
     memory: f64,
 }
 
-/// Runs of one thing, and the most seconds and MiB that each may take; none where nothing is asked for.
+/// Runs of one command, and the limits of seconds and MiB of each, if there are any.
 struct Row {
     name: &'static str,
     most: Option<(f64, f64)>,
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Everything about a hub of the size of `world`.
+/// All measurements of a hub with the size of `world`.
 fn measured(world: World) -> Vec<Row> {
     let hub = Hub::start_to_measure();
     ocm::define(&hub);
@@ -130,7 +130,8 @@ fn measured(world: World) -> Vec<Row> {
     rows
 }
 
-/// Runs something that starts one process and waits for its end, with the processor time of that.
+/// Runs `work`, which starts one process and waits for its end, and adds the processor time of the
+/// process.
 fn of_child(work: &dyn Fn() -> Run) -> Run {
     let before = usage::ended_children();
     let run = work();
@@ -139,15 +140,15 @@ fn of_child(work: &dyn Fn() -> Run) -> Run {
 }
 
 impl Row {
-    /// The middle of the seconds, and the most memory.
-    fn told(&self) -> (f64, f64) {
+    /// The median of the seconds, and the peak memory.
+    fn summary(&self) -> (f64, f64) {
         let seconds: Vec<f64> = self.runs.iter().map(|run| run.seconds).collect();
         let memory = self.runs.iter().map(|run| run.memory).fold(0.0, f64::max);
         (median(&seconds), memory)
     }
 
     fn is_above(&self) -> bool {
-        let (seconds, memory) = self.told();
+        let (seconds, memory) = self.summary();
         self.most
             .is_some_and(|(most, bound)| seconds > most || memory > bound)
     }
@@ -156,7 +157,7 @@ impl Row {
 fn table(rows: &[Row]) -> Table {
     let mut table = Table::new(["", "s", "at most, s", "CPU, s", "MiB", "at most, MiB"]);
     for row in rows {
-        let (seconds, memory) = row.told();
+        let (seconds, memory) = row.summary();
         let processor: Vec<f64> = row.runs.iter().map(|run| run.processor).collect();
         let processor = format!("{:.2}", median(&processor));
         let (most, bound) = match row.most {
@@ -175,7 +176,7 @@ fn table(rows: &[Row]) -> Table {
     table
 }
 
-/// Installs Berth to observe, starts it in every round, and asks the last one each time that `ask` does.
+/// Installs an observing Berth, starts it in every round, and calls `ask` repeatedly with the last one.
 fn observer(hub: &Hub, rest: &dyn Fn(), ask: &dyn Fn() -> Run) -> (Vec<Run>, Vec<Run>) {
     let installation = Installation::new(&["--source=ocm=hub"]).observing();
     let manifests = installation.manifests(&["all"]);
@@ -230,7 +231,7 @@ fn observer(hub: &Hub, rest: &dyn Fn(), ask: &dyn Fn() -> Run) -> (Vec<Run>, Vec
 
 fn end(child: Option<Child>) {
     if let Some(mut child) = child {
-        // Both fail only when it has ended already.
+        // Both fail only when it has already ended.
         drop(child.kill());
         drop(child.wait());
     }
@@ -246,7 +247,7 @@ fn start(kubeconfig: &PathBuf, words: &str) -> Child {
         .expect("berth runs")
 }
 
-/// Runs a command to its end, which must be a good one.
+/// Runs a command to its end, which must succeed.
 fn command(kubeconfig: &PathBuf, words: &str) -> Run {
     let begun = Instant::now();
     let mut child = start(kubeconfig, words);
@@ -276,7 +277,7 @@ fn command(kubeconfig: &PathBuf, words: &str) -> Run {
     }
 }
 
-/// Opens the console, reads what its first view reads, and ends it.
+/// Starts the console, sends the requests of its first view, and ends it.
 fn console(kubeconfig: &Path) -> Run {
     let begun = Instant::now();
     let console = Looking::start(kubeconfig, &[]);
@@ -290,7 +291,7 @@ fn console(kubeconfig: &Path) -> Run {
     }
 }
 
-/// The most memory a process had so far in MiB; 0 where it has just ended.
+/// The peak memory of a process so far in MiB, or 0 where it has just ended.
 fn most_resident(process: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,5 +1,5 @@
-//! Common parts of the benchmarks: a client, objects to store, figures of processes, middle values, tables
-//! and plots.
+//! Common parts of the benchmarks: a client, objects to store, figures of processes, medians, tables and
+//! plots.
 
 pub mod chart;
 pub mod http;

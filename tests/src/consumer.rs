@@ -1,5 +1,5 @@
-//! A consumer of PlacementDecisions that sees every event, and notes when a cluster is in no slice that is
-//! decided.
+//! A consumer of PlacementDecisions that reads every event, and records when a decided cluster is in no
+//! slice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use crate::Kubectl;
 
-/// Knowledge of a consumer, and the events it missed.
+/// State of a consumer, and the recorded misses.
 #[derive(Default)]
 struct Seen {
     slices: BTreeMap<String, BTreeSet<String>>,
-    /// Clusters that were decided before and are after.
+    /// Clusters that are decided before and after a change.
     lasting: BTreeSet<String>,
     missed: Vec<String>,
     events: usize,
@@ -49,14 +49,14 @@ fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }
 
-/// A consumer: lists and watches, again and again, whatever becomes of the server.
+/// A consumer, which lists and watches again and again, in spite of failures of the server.
 pub struct Consumer {
     seen: Arc<Mutex<Seen>>,
     ended: Arc<AtomicBool>,
 }
 
 impl Consumer {
-    /// Follows all slices in `namespace` of the server that `kubeconfig` names; `home` is for kubectl's
+    /// Watches all slices in `namespace` of the server that `kubeconfig` names; `home` is for kubectl's
     /// caches.
     #[must_use]
     pub fn start(kubeconfig: PathBuf, home: PathBuf, namespace: &str) -> Self {
@@ -71,7 +71,7 @@ impl Consumer {
             while !over.load(Ordering::Relaxed) {
                 let raw = |path: &str| Kubectl::new(&kubeconfig, &home, &["get", "--raw", path]);
                 let listed = raw(&slices).run();
-                // A list that fails is none.
+                // A failed list is ignored.
                 if listed.success {
                     let list: Value = serde_json::from_str(&listed.out).expect("a list");
                     take_list(&noting, &list);
@@ -90,8 +90,7 @@ impl Consumer {
         Self { seen, ended }
     }
 
-    /// Says which clusters are decided from now on until this is called again: they must be in a slice at
-    /// every event.
+    /// Sets the clusters that are decided until the next call: they must be in a slice at every event.
     pub fn expect(&self, lasting: BTreeSet<String>) {
         self.ask(|seen| seen.lasting = lasting);
     }
@@ -102,7 +101,7 @@ impl Consumer {
         self.ask(|seen| seen.shown())
     }
 
-    /// Every time that a cluster was in no slice.
+    /// All recorded misses.
     #[must_use]
     pub fn missed(&self) -> Vec<String> {
         self.ask(|seen| seen.missed.clone())
@@ -121,12 +120,12 @@ impl Consumer {
 
 impl Drop for Consumer {
     fn drop(&mut self) {
-        // Its last watch ends with the server.
+        // The last watch ends with the server.
         self.ended.store(true, Ordering::Relaxed);
     }
 }
 
-/// Takes a list: objects that are not in it are gone, in the eyes of a consumer.
+/// Applies a list: for a consumer, objects that it does not contain are deleted.
 fn take_list(seen: &Mutex<Seen>, list: &Value) {
     let mut seen = seen.lock().expect("nobody panics");
     seen.slices.clear();
@@ -152,7 +151,7 @@ fn follow(seen: &Mutex<Seen>, watch: Kubectl) {
         }
         seen.look(&format!("{} of {}", event["type"], slice["metadata"]["name"]));
     }
-    // It has ended already, or nothing more is wanted of it.
+    // The process has already ended, or is not needed any more.
     drop(child.kill());
     drop(child.wait());
 }

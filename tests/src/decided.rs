@@ -1,5 +1,4 @@
-//! A decision over many clusters of OCM, published and changed again and again: for tests of what becomes of
-//! its slices.
+//! A decision over many clusters of OCM, published and changed again and again, for tests of its slices.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +14,7 @@ pub fn name(number: usize) -> String {
     format!("c{number:03}")
 }
 
-/// A cluster of that name, which the decision can be for.
+/// A feasible cluster with this name.
 #[must_use]
 pub fn cluster(name: &str) -> Value {
     json!({"apiVersion": format!("{GROUP}/v1"), "kind": "ManagedCluster",
@@ -23,7 +22,8 @@ pub fn cluster(name: &str) -> Value {
         "spec": {"hubAcceptsClient": true}})
 }
 
-/// A fleet of so many clusters, bound in namespace `team`, and a Publication of it in `argocd`; no decision.
+/// A fleet of this number of clusters, bound in namespace `team`, and its Publication in `argocd`; without a
+/// decision.
 #[must_use]
 pub fn fleet(clusters: usize) -> Value {
     let mut objects = vec![
@@ -40,10 +40,10 @@ pub fn fleet(clusters: usize) -> Value {
     json!({"apiVersion": "v1", "kind": "List", "items": objects})
 }
 
-/// The Placement `p` in namespace `team` that decides for exactly these clusters, as far as they are there.
+/// The Placement `p` in namespace `team` that selects exactly these clusters, as far as they exist.
 #[must_use]
 pub fn placement(clusters: &BTreeSet<String>) -> Value {
-    // The last name is nobody's: a list of names has one at least.
+    // The last name matches no cluster: a list of names must not be empty.
     let names: Vec<&str> = clusters.iter().map(String::as_str).chain(["none"]).collect();
     json!({
         "apiVersion": format!("{GROUP}/v1beta1"), "kind": "Placement",
@@ -53,7 +53,8 @@ pub fn placement(clusters: &BTreeSet<String>) -> Value {
     })
 }
 
-/// Some of so many clusters, mostly of one stretch, so that slices come, change and go.
+/// A random subset of this number of clusters, mostly of one range, so that slices are created, changed
+/// and deleted.
 pub fn drawn(draw: &mut Draw, clusters: usize) -> BTreeSet<String> {
     let (from, many) = (draw.below(clusters), draw.below(clusters));
     let stretch = (from..from + many).map(|number| number % clusters);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use berth_scheduling::Random;
 use serde_json::Value;
 
-/// Draws what is generated: the same for the same seed.
+/// Source of generated input, which is equal for equal seeds.
 pub struct Draw(Random);
 
 impl Draw {
@@ -15,7 +15,7 @@ impl Draw {
         Self(Random::new(seed.wrapping_add(number.wrapping_mul(0x9E37_79B9))))
     }
 
-    /// One of several.
+    /// A random element.
     pub fn one<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
         of[self.below(of.len())]
     }
@@ -25,21 +25,21 @@ impl Draw {
         usize::try_from(self.0.below(bound as u64)).unwrap_or_default()
     }
 
-    /// Three times of four.
+    /// True in three of four calls.
     pub fn often(&mut self) -> bool {
         self.below(4) > 0
     }
 
-    /// Once in `times`.
+    /// True once in `times` calls.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 }
 
-/// The whole number in the environment variable `name`, or `otherwise`.
+/// The integer in the environment variable `name`, or `otherwise`.
 ///
 /// # Panics
-/// When it is something else.
+/// When it is not an integer.
 #[must_use]
 pub fn variable(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| {
@@ -87,8 +87,8 @@ fn shown(value: Option<&Value>) -> String {
     text.chars().take(300).collect()
 }
 
-/// Every member of an object, however deep, as the JSON pointer of the object and the member's name;
-/// `apiVersion` and `kind` are none.
+/// Every member of an object at any depth, as the JSON pointer of the object and the member's name,
+/// without `apiVersion` and `kind`.
 #[must_use]
 pub fn members(value: &Value) -> Vec<(String, String)> {
     let mut into = Vec::new();

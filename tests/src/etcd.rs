@@ -17,10 +17,10 @@ pub mod ports;
 
 /// Time for an etcd to answer.
 const START: Duration = Duration::from_secs(60);
-/// The pause between two looks.
+/// The pause between two checks.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The etcd program, built once per change of its module.
+/// The etcd program, which is built once per change of its module.
 ///
 /// # Panics
 /// When the build fails.
@@ -41,7 +41,7 @@ pub fn program() -> &'static Path {
         if up_to_date(&program, &module) {
             return program;
         }
-        // Under a name of its own first: several test programs may build at once.
+        // First under a unique name: several test programs may build at once.
         let built = program.with_extension(std::process::id().to_string());
         let output = berth_house::program("go")
             .args(["build", "-trimpath", "-o"])
@@ -71,7 +71,7 @@ fn up_to_date(program: &Path, module: &Path) -> bool {
         .all(|name| changed(&module.join(name)).is_some_and(|source| source <= built))
 }
 
-/// One member.
+/// One member of an etcd cluster.
 pub struct Etcd {
     child: Child,
     folder: TempDir,
@@ -81,19 +81,21 @@ pub struct Etcd {
 }
 
 impl Etcd {
-    /// A cluster of one for tests in which it does not end: it does not wait for the disk.
+    /// Starts a cluster of one member that does not wait for the disk, for tests in which it is never
+    /// killed.
     #[must_use]
     pub fn start() -> Self {
         Self::start_with(&["--unsafe-no-fsync"])
     }
 
-    /// A cluster of one that answers a write when it is on the disk, as for real: for tests of what survives.
+    /// Starts a cluster of one member that answers a write after it is on the disk, as in production, for
+    /// tests of durability.
     #[must_use]
     pub fn start_durable() -> Self {
         Self::start_with(&[])
     }
 
-    /// A cluster of one with more arguments.
+    /// Starts a cluster of one member with more arguments.
     #[must_use]
     pub fn start_with(arguments: &[&str]) -> Self {
         let secure = arguments.contains(&"--cert-file");
@@ -103,7 +105,7 @@ impl Etcd {
         member
     }
 
-    /// A cluster of three that waits for the disk.
+    /// Starts a cluster of three members that wait for the disk.
     #[must_use]
     pub fn start_three() -> Vec<Self> {
         let ports: Vec<_> = ["one", "two", "three"]
@@ -177,12 +179,12 @@ impl Etcd {
         self.child = run(&self.arguments, self.folder.path());
     }
 
-    /// Stops the process in its tracks; connections stay open and nothing is answered.
+    /// Pauses the process: connections stay open, without answers.
     pub fn pause(&self) {
         self.signal("-STOP");
     }
 
-    /// Lets a paused process go on.
+    /// Resumes a paused process.
     pub fn resume(&self) {
         self.signal("-CONT");
     }
@@ -221,7 +223,7 @@ impl Etcd {
 
 impl Drop for Etcd {
     fn drop(&mut self) {
-        // Fails when the test killed it already.
+        // Fails when the test has already killed it.
         self.child.kill().unwrap_or_default();
         self.child.wait().map(drop).unwrap_or_default();
     }

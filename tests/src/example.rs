@@ -1,11 +1,11 @@
-//! The examples, moved to now.
+//! The examples, with current times.
 
 use std::path::Path;
 
 use berth_apimachinery::{Clock, time};
 use berth_apiserver::SystemClock;
 
-/// Every system's examples, in an order in which they decide.
+/// The examples of every system, in an order in which they can be decided.
 pub const EXAMPLES: [&str; 23] = [
     "openmcp/configuration.yaml",
     "openmcp/fleet.yaml",
@@ -32,13 +32,14 @@ pub const EXAMPLES: [&str; 23] = [
     "kcp/namespaces.yaml",
 ];
 
-/// The instant the examples were written for.
+/// The present of the examples.
 const WRITTEN: &str = "2021-10-28T09:00:00Z";
 
-/// The example at `path` below `examples/`, its times moved to now: heartbeats of 2021 are stale.
+/// The example at `path` below `examples/`, with its times moved to the present: heartbeats of 2021 are
+/// stale.
 ///
 /// # Panics
-/// When there is no such example.
+/// When the example does not exist.
 #[must_use]
 pub fn example(path: &str) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,6 +1,6 @@
-//! Gardener as it runs on a hub: its API server, and its scheduler under its own service account and rights,
-//! both from its Go module. Of the admission of its API server only what asks the hub's policies and webhooks
-//! is on: the rest wants more of Gardener than is here.
+//! Gardener on a hub: its API server, and its scheduler with its own service account and rights, both from
+//! its Go module. In the admission of the API server, only the plugins that call the hub's policies and
+//! webhooks are on: the others need more parts of Gardener.
 
 use std::process::Command;
 
@@ -15,15 +15,15 @@ use crate::hub::berth::load_text;
 use crate::hub::{Hub, Process};
 use crate::{eventually, go, ports};
 
-/// The Go module below `tests` that both are built from.
+/// The Go module of both programs, below `tests`.
 const MODULE: &str = "peers/gardener";
-/// The namespace that both run in.
+/// The namespace of both programs.
 const NAMESPACE: &str = "garden";
-/// The namespace of the Shoots, and the Project that it is of.
+/// The namespace of the Shoots, and its Project.
 pub const SHOOTS: (&str, &str) = ("garden-dev", "dev");
-/// The user that the scheduler writes as.
+/// The user of the scheduler.
 pub const USER: &str = "system:serviceaccount:garden:gardener-scheduler";
-/// The Lease that it renews.
+/// The Lease of the scheduler.
 const LEASE: &str = "gardener-scheduler-leader-election";
 /// The groups of its API server, each with a version.
 const GROUPS: [(&str, &str); 5] = [
@@ -60,14 +60,14 @@ const OFF: [&str; 24] = [
     "ShootValidator",
 ];
 
-/// Gardener's API server, which runs until this goes.
+/// Gardener's API server, which runs until this value is dropped.
 pub struct ApiServer(#[expect(dead_code, reason = "it ends with the value")] Process);
 
 impl ApiServer {
-    /// Starts it on the hub's etcd, registers it, and waits until the hub serves its kinds.
+    /// Starts the API server on the hub's etcd, registers it, and waits until the hub serves its kinds.
     ///
     /// # Panics
-    /// When it cannot be built, or does not serve in time.
+    /// When the build fails, or the kinds are not served in time.
     #[must_use]
     pub fn start(hub: &Hub) -> Self {
         let program = go::build(MODULE, "./apiserver", "apiserver");
@@ -133,14 +133,14 @@ fn register(hub: &Hub, port: u16, ca: &str) {
     hub.kubectl("apply -f -").input(list.to_string()).succeeds();
 }
 
-/// Gardener's scheduler, which runs until this goes.
+/// Gardener's scheduler, which runs until this value is dropped.
 pub struct Scheduler(Process);
 
 impl Scheduler {
-    /// Starts it, and waits until it leads.
+    /// Starts the scheduler, and waits until it leads.
     ///
     /// # Panics
-    /// When it cannot be built, or does not begin to work in time.
+    /// When the build fails, or the scheduler does not lead in time.
     #[must_use]
     pub fn start(hub: &Hub) -> Self {
         let program = go::build(MODULE, "./scheduler", "scheduler");
@@ -167,15 +167,15 @@ impl Scheduler {
         Self(process)
     }
 
-    /// Has it stand still, or go on.
+    /// Pauses or resumes the scheduler.
     ///
     /// # Panics
-    /// When it runs no more.
+    /// When the scheduler has ended.
     pub fn pause(&self, pause: bool) {
         self.0.signal(if pause { "-STOP" } else { "-CONT" });
     }
 
-    /// Ends it in order, as scaling its Deployment to nothing does: it releases its Lease.
+    /// Ends the scheduler orderly, as scaling its Deployment to zero does: it releases its Lease.
     pub fn stop(mut self) {
         self.0.terminate();
     }
@@ -186,7 +186,7 @@ fn holder(hub: &Hub) -> String {
     hub.kubectl(&words).run().out
 }
 
-/// The rights of its scheduler, as its operator gives them.
+/// The rights that Gardener's operator grants the scheduler.
 fn rights() -> Value {
     let rule = |group: &str, resources: &[&str], verbs: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
     let read = ["get", "list", "watch"];

@@ -1,13 +1,13 @@
-//! Programs in Go, built from the modules in this folder once and cached: the first build takes minutes,
-//! after that Go's cache answers.
+//! Programs in Go, which are built once from the modules in this folder: the first build takes minutes, later
+//! builds use Go's cache.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Builds `package`, of the module in the folder `module` below `tests`, as `target/<module>/<name>`: its
-/// path.
+/// Builds `package` of the module in the folder `module` below `tests` as `target/<module>/<name>`, and
+/// returns its path.
 ///
 /// # Panics
 /// When the module does not build.
@@ -42,7 +42,7 @@ pub fn build_with(module: &str, package: &str, name: &str, flags: &[&str]) -> Pa
 /// Runs the tests of the module in the folder `module` below `tests`.
 ///
 /// # Panics
-/// When one fails.
+/// When a test fails.
 pub fn test(module: &str) {
     let output = go(module).args(["test", "./..."]).output().expect("go runs");
     assert!(
@@ -54,30 +54,30 @@ pub fn test(module: &str) {
 }
 
 /// The folder of the Go module `wanted`, in the version that the module in the folder `module` below `tests`
-/// asks for.
+/// requires.
 ///
 /// # Panics
-/// When it cannot be had.
+/// When the module cannot be downloaded.
 #[must_use]
 pub fn module(module: &str, wanted: &str) -> PathBuf {
-    let said = json(module, &["mod", "download", "-json", wanted]);
-    PathBuf::from(said["Dir"].as_str().expect("a module has a folder"))
+    let answer = json(module, &["mod", "download", "-json", wanted]);
+    PathBuf::from(answer["Dir"].as_str().expect("a module has a folder"))
 }
 
-/// The version of the Go module `wanted` that the module in the folder `module` below `tests` asks for.
+/// The version of the Go module `wanted` that the module in the folder `module` below `tests` requires.
 ///
 /// # Panics
-/// When it asks for none.
+/// When the module does not require it.
 #[must_use]
 pub fn version(module: &str, wanted: &str) -> String {
-    let said = json(module, &["list", "-m", "-json", wanted]);
-    said["Version"]
+    let answer = json(module, &["list", "-m", "-json", wanted]);
+    answer["Version"]
         .as_str()
         .expect("a module has a version")
         .to_owned()
 }
 
-/// Answer of go in JSON.
+/// The JSON output of go.
 fn json(module: &str, arguments: &[&str]) -> Value {
     let output = go(module).args(arguments).output().expect("go runs");
     assert!(
@@ -92,7 +92,7 @@ fn json(module: &str, arguments: &[&str]) -> Value {
 fn go(module: &str) -> Command {
     let mut go = berth_house::program("go");
     go.current_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(module));
-    // The module is complete as it is committed: nothing may change it by building it.
+    // The committed module is complete: a build must not change it.
     go.env("GOFLAGS", "-mod=readonly");
     go
 }

@@ -1,4 +1,4 @@
-//! Helm, built from the module in `tests/helm`.
+//! Helm, which is built from the module in `tests/helm`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -19,7 +19,7 @@ impl Helm {
     /// The program.
     ///
     /// # Panics
-    /// Without Go, and when the module does not build.
+    /// Without Go, or when the module does not build.
     #[must_use]
     pub fn program(self) -> &'static Path {
         static THREE: OnceLock<PathBuf> = OnceLock::new();
@@ -30,7 +30,7 @@ impl Helm {
         }
     }
 
-    /// Runs it in `namespace`.
+    /// Runs Helm in `namespace`.
     #[must_use]
     pub fn run(self, namespace: &str, arguments: &[&str]) -> Output {
         let mut command = Command::new(self.program());
@@ -38,10 +38,10 @@ impl Helm {
         command.output().expect("helm runs")
     }
 
-    /// Runs it; it must succeed: what it prints.
+    /// Runs Helm in `namespace`, and returns its output.
     ///
     /// # Panics
-    /// With what Helm said when it failed.
+    /// With Helm's error when it fails.
     #[must_use]
     pub fn done(self, namespace: &str, arguments: &[&str]) -> String {
         let output = self.run(namespace, arguments);

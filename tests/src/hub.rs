@@ -1,9 +1,9 @@
-//! A real control plane for the tests of Berth behind an aggregator: etcd, kube-apiserver and, for those who
-//! need them, the garbage collector and the namespace controller. All on loopback, without containers, with
-//! certificates of our own making.
+//! A real control plane for the tests of Berth behind an aggregator: etcd, kube-apiserver and, on request,
+//! the garbage collector and the namespace controller. All run on loopback, without containers, with
+//! generated certificates.
 //!
-//! The programs are built from Go modules (`tests/hub`) once and cached. They end with their standard input,
-//! so nothing is left running however a test ends.
+//! The programs are built once from Go modules (`tests/hub`) and cached. They end with their standard input,
+//! so no program outlives a test, even one that crashes.
 
 pub mod audit;
 pub mod balancer;
@@ -32,17 +32,17 @@ use crate::Kubectl;
 pub use process::Process;
 use process::Runs;
 
-/// Time for the control plane to be ready: two cores may be busy with other tests.
+/// Time limit until the control plane is ready: the machine may be busy with other tests.
 const READY: Duration = Duration::from_secs(180);
-/// The only common name a front proxy may have.
+/// The only allowed common name of a front proxy.
 pub const FRONT_PROXY: &str = "front-proxy-client";
 
 /// Purpose of a control plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// Nothing it holds outlives the test, so etcd does not wait for the disk; tests read the audit log.
+    /// A test: its data does not outlive it, so etcd does not wait for the disk. Tests read the audit log.
     Testing,
-    /// As for real, without an audit log.
+    /// A benchmark: as in production, without an audit log.
     Measuring,
 }
 
@@ -58,14 +58,14 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// The control plane that the tests of one program share. It ends with the program.
+    /// The shared control plane of the tests of one program, with which it ends.
     #[must_use]
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Hub> = OnceLock::new();
         SHARED.get_or_init(Self::start)
     }
 
-    /// Starts a control plane of the test's own and waits until it is ready.
+    /// Starts a separate control plane for a test and waits until it is ready.
     ///
     /// # Panics
     /// When it cannot be built or does not become ready; the message has the end of its log.
@@ -74,8 +74,8 @@ impl Hub {
         Self::start_as(Purpose::Testing)
     }
 
-    /// A control plane as one is run for real: etcd waits for the disk, and no audit log is kept, since
-    /// nothing else that is measured beside it keeps one.
+    /// Starts a control plane as in production: etcd waits for the disk, and there is no audit log,
+    /// since the other measured servers do not write one either.
     ///
     /// # Panics
     /// When it cannot be built or does not become ready; the message has the end of its log.
@@ -104,8 +104,8 @@ impl Hub {
         hub
     }
 
-    /// Starts the garbage collector, the namespace controller, the controller that sums up aggregated roles,
-    /// and the one of service accounts' tokens.
+    /// Starts the garbage collector, the namespace controller, and the controllers of aggregated roles and of
+    /// service accounts' tokens.
     pub fn start_controllers(&mut self) {
         control_plane::start_controllers(self, build::program());
     }
@@ -116,26 +116,26 @@ impl Hub {
         &self.url
     }
 
-    /// `http://127.0.0.1:<port>` of its etcd.
+    /// `http://127.0.0.1:<port>` of etcd.
     #[must_use]
     pub fn etcd(&self) -> &str {
         &self.etcd
     }
 
-    /// Another kube-apiserver on the same etcd, not started yet. It ends when its standard input does.
+    /// Command of another kube-apiserver on the same etcd, which ends with its standard input.
     #[must_use]
     pub fn another_apiserver(&self, port: u16) -> Command {
         control_plane::apiserver_command(self, build::program(), Purpose::Measuring, port)
     }
 
-    /// The process id of one of its programs: `etcd` or `kube-apiserver`.
+    /// The process id of a program: `etcd` or `kube-apiserver`.
     #[must_use]
     pub fn process_id(&self, name: &str) -> Option<u32> {
         let named = self.processes.iter().find(|process| process.name() == name);
         named.map(Process::id)
     }
 
-    /// The CA of its users and of its serving certificate.
+    /// The CA of the users and of the serving certificate.
     #[must_use]
     pub fn ca(&self) -> &Authority {
         &self.ca
@@ -147,20 +147,20 @@ impl Hub {
         &self.folder
     }
 
-    /// The audit log of kube-apiserver, one JSON event a line.
+    /// The audit log of kube-apiserver, with a JSON event on each line.
     #[must_use]
     pub fn audit_log(&self) -> PathBuf {
         self.folder.join("audit.log")
     }
 
-    /// Witness of the requests from now on, by the audit log.
+    /// The requests from now on, by the audit log.
     #[must_use]
     pub fn witness(&self) -> audit::Witness<'_> {
         audit::Witness::new(self)
     }
 
     /// Starts another program, whose output goes to `<name>.log` in the hub's folder and whose input stays
-    /// open. It ends with what is returned.
+    /// open. It ends when the returned value is dropped.
     #[must_use]
     pub fn run(&self, command: &mut Command, name: &str) -> Process {
         Process::start(command, &self.folder, name)
@@ -201,7 +201,7 @@ impl Hub {
         self.kubeconfig(user, &Credentials::Certificate(issued))
     }
 
-    /// A kubeconfig with any credentials, called `name`.
+    /// A kubeconfig with any credentials, in the file `name`.
     #[must_use]
     pub fn kubeconfig(&self, name: &str, credentials: &Credentials) -> PathBuf {
         let path = self
@@ -211,17 +211,17 @@ impl Hub {
         path
     }
 
-    /// A kubeconfig with a token of a service account, which is made if need be.
+    /// A kubeconfig with a token of a service account, which is created if it does not exist.
     #[must_use]
     pub fn kubeconfig_for_service_account(&self, namespace: &str, name: &str) -> PathBuf {
         let token = self.token(namespace, name);
         self.kubeconfig(&format!("{namespace}-{name}"), &Credentials::Token(token))
     }
 
-    /// A kubeconfig with a client certificate for `user`, whose server is below the path `path` of the hub.
+    /// A kubeconfig with a client certificate for `user`, for the path `path` of the hub.
     ///
     /// # Panics
-    /// When no certificate can be made.
+    /// When the certificate cannot be created.
     #[must_use]
     pub fn kubeconfig_below(&self, path: &str, user: &str) -> PathBuf {
         let issued = self.ca.issue_client(user, &[], SystemClock.now());
@@ -233,7 +233,7 @@ impl Hub {
         file
     }
 
-    /// A token of a service account, which is made if need be.
+    /// A token of a service account, which is created if it does not exist.
     #[must_use]
     pub fn token(&self, namespace: &str, name: &str) -> String {
         self.ensure(&["create", "namespace", namespace]);
@@ -244,7 +244,7 @@ impl Hub {
         token.trim().to_owned()
     }
 
-    /// Runs a `kubectl create` that may find its object there already.
+    /// Runs a `kubectl create` whose object may already exist.
     pub fn ensure(&self, arguments: &[&str]) {
         let output = self.kubectl_args(arguments).run();
         assert!(
@@ -255,14 +255,14 @@ impl Hub {
         );
     }
 
-    /// `kubectl` with `arguments` (split at spaces), as administrator.
+    /// `kubectl` with `arguments` (split at spaces) as administrator.
     #[must_use]
     pub fn kubectl(&self, arguments: &str) -> Kubectl {
         let split: Vec<&str> = arguments.split_whitespace().collect();
         self.kubectl_args(&split)
     }
 
-    /// `kubectl` with `arguments`, as administrator.
+    /// `kubectl` with `arguments` as administrator.
     #[must_use]
     pub fn kubectl_args(&self, arguments: &[&str]) -> Kubectl {
         self.kubectl_as(&self.admin_file(), arguments)
@@ -274,19 +274,19 @@ impl Hub {
         Kubectl::new(kubeconfig, &self.folder, arguments)
     }
 
-    /// The CA that kube-apiserver's front-proxy certificate is of, and that may name users in headers.
+    /// The CA of kube-apiserver's front-proxy certificate, with which users may be named in headers.
     #[must_use]
     pub fn front_proxy_ca(&self) -> &Authority {
         &self.front_proxy_ca
     }
 
-    /// A CA nobody trusts.
+    /// An untrusted CA.
     #[must_use]
     pub fn stranger_ca(&self) -> &Authority {
         &self.stranger_ca
     }
 
-    /// A file in the hub's folder.
+    /// Writes a file in the hub's folder, and returns its path.
     #[must_use]
     pub fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.join(name);
@@ -294,7 +294,7 @@ impl Hub {
         path
     }
 
-    /// The administrator's kubeconfig that was written at the start.
+    /// The path of the administrator's kubeconfig.
     fn admin_file(&self) -> PathBuf {
         self.folder.join("admin.kubeconfig")
     }

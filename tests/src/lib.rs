@@ -1,5 +1,5 @@
-//! The harness of the black-box tests: a real `berth serve` on a free port, the real `kubectl`, deadlines
-//! instead of pauses. Everything a test starts ends with it.
+//! The harness of the black-box tests: a real `berth serve` on a free port, the real `kubectl`, and deadlines
+//! instead of pauses. All processes of a test end with it.
 
 pub mod bench;
 pub mod consumer;
@@ -29,19 +29,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Time limit of a test's waits, unless it says otherwise.
+/// Default time limit of a test's waits.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
-/// The `berth` program of this build, brought up to date once.
+/// The `berth` program of this build, which is brought up to date once.
 ///
-/// `cargo test --workspace` has built it already (for `berth`'s own integration tests); the same command
-/// without running anything is then a check of a second. Another command would resolve features anew and
-/// build everything twice. `BERTH_PROGRAM` names a program to take as it is.
+/// `cargo test --workspace` has already built it (for `berth`'s own integration tests), so the same command
+/// with `--no-run` is a check of a second. Another command would resolve features differently and build
+/// everything twice. `BERTH_PROGRAM` names an existing program to use instead.
 #[must_use]
 pub fn berth() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        // Before any server is started or built: most tests that start one ask it by kubectl.
+        // Before any server is started or built: most tests with a server use kubectl.
         drop(berth_house::program("kubectl"));
         if let Some(program) = std::env::var_os("BERTH_PROGRAM") {
             return PathBuf::from(program);
@@ -53,7 +53,7 @@ pub fn berth() -> &'static Path {
             .expect("tests live in <target>/<profile>/deps");
         let target = profile.parent().expect("the profile is below the target folder");
         let mut build = Command::new(env!("CARGO"));
-        // What cargo tells a test about its package would make build scripts that look at it run again.
+        // Cargo's variables about the test's package would make build scripts that read them run again.
         for (name, _) in std::env::vars_os() {
             let about_package =
                 |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
@@ -67,8 +67,8 @@ pub fn berth() -> &'static Path {
         if profile.ends_with("release") {
             build.arg("--release");
         }
-        // Not through `eprintln`, which a test's harness keeps back: where this takes minutes, it must be
-        // seen why.
+        // Not through `eprintln`, which a test's harness captures: the reason of minutes of waiting must be
+        // visible.
         let notice =
             "building berth as `cargo test --workspace` does (BERTH_PROGRAM names one to take as it is)\n";
         std::io::stderr()
@@ -87,7 +87,7 @@ pub fn berth() -> &'static Path {
     })
 }
 
-/// The folder in which cargo builds, where programs of tests are built and installed as well.
+/// The target folder of cargo, in which programs of tests are built and installed as well.
 ///
 /// # Panics
 /// Outside of a test.
@@ -98,7 +98,7 @@ pub fn target() -> PathBuf {
     target.expect("tests live in <target>/<profile>/deps").to_owned()
 }
 
-/// A standalone server in a folder of its own.
+/// A standalone server with its own folder.
 pub struct Server {
     child: Child,
     folder: tempfile::TempDir,
@@ -119,7 +119,7 @@ impl Server {
         Self::start_on(0, arguments)
     }
 
-    /// Starts a server at a port of [`ports::free`], where it can be started again for clients that stay.
+    /// Starts a server at a port of [`ports::free`], on which it can be started again for the same clients.
     #[must_use]
     pub fn start_at(port: u16) -> Self {
         Self::start_on(port, &[])
@@ -137,7 +137,7 @@ impl Server {
         }
     }
 
-    /// Starts a server whose data is in `data`.
+    /// Starts a server with the data folder `data`.
     #[must_use]
     pub fn start_in(data: PathBuf) -> Self {
         let (child, url) = spawn(&data, 0, &[], "");
@@ -159,11 +159,11 @@ impl Server {
         self.restart_with_fault(port, "");
     }
 
-    /// Starts the server again with a fault point (`BERTH_TEST_FAULT`), at which it dies, where it is built
-    /// with debug assertions.
+    /// Starts the server again with a fault point (`BERTH_TEST_FAULT`), at which a build with debug
+    /// assertions aborts.
     ///
     /// # Panics
-    /// When it does not serve.
+    /// When it does not start.
     pub fn restart_with_fault(&mut self, port: u16, fault: &str) {
         let (child, url) = spawn(&self.data, port, &[], fault);
         self.child = child;
@@ -194,16 +194,16 @@ impl Server {
         self.child.id()
     }
 
-    /// Whether it has ended by itself.
+    /// Whether the server has ended by itself.
     ///
     /// # Panics
-    /// When that cannot be found out.
+    /// When the state of the process cannot be read.
     pub fn has_ended(&mut self) -> bool {
         let status = self.child.try_wait().expect("the server is ours");
         status.is_some()
     }
 
-    /// Waits for the server to end by itself and gives its exit code.
+    /// Waits until the server ends by itself, and returns its exit code.
     pub fn wait(&mut self) -> Option<i32> {
         eventually("the server to end", || {
             self.child
@@ -241,7 +241,7 @@ impl Server {
         path
     }
 
-    /// A path in the test's own folder.
+    /// Writes a file in the test's own folder, and returns its path.
     #[must_use]
     pub fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(name);
@@ -249,14 +249,14 @@ impl Server {
         path
     }
 
-    /// `kubectl` with `arguments` (split at spaces), as admin.
+    /// `kubectl` with `arguments` (split at spaces) as admin.
     #[must_use]
     pub fn kubectl(&self, arguments: &str) -> Kubectl {
         let split: Vec<&str> = arguments.split_whitespace().collect();
         self.kubectl_args(&split)
     }
 
-    /// `kubectl` with `arguments`, as admin.
+    /// `kubectl` with `arguments` as admin.
     #[must_use]
     pub fn kubectl_args(&self, arguments: &[&str]) -> Kubectl {
         self.kubectl_as(&self.kubeconfig(), arguments)
@@ -268,8 +268,8 @@ impl Server {
         Kubectl::new(kubeconfig, self.folder.path(), arguments)
     }
 
-    /// Leaves the binding of new objects of `dialects` to whoever makes a Binding, so that a test sees them
-    /// unbound.
+    /// Turns automatic binding of new objects of `dialects` off, so that a test reads them unbound and binds
+    /// them with a Binding.
     pub fn bind_by_hand(&self, dialects: &[&str]) {
         for dialect in dialects {
             let configuration = format!(
@@ -285,10 +285,10 @@ impl Server {
     }
 }
 
-/// Has `berth load` write the objects of `path` to the server of `kubeconfig`.
+/// Runs `berth load` of the objects of `path` on the server of `kubeconfig`.
 ///
 /// # Panics
-/// When it fails.
+/// When the command fails.
 pub fn load(kubeconfig: &Path, path: &Path) {
     let output = Command::new(berth())
         .args(["load", "--kubeconfig"])
@@ -306,7 +306,7 @@ pub fn load(kubeconfig: &Path, path: &Path) {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Both fail only when the server has ended already, which is what is wanted here.
+        // Both fail only when the server has already ended, which is the goal.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -339,7 +339,7 @@ fn spawn(data: &Path, port: u16, arguments: &[&str], fault: &str) -> (Child, Str
             }
         }
     };
-    // Whatever is printed later must not fill the pipe.
+    // Later output must not fill the pipe.
     std::thread::spawn(move || lines.for_each(drop));
     (child, url)
 }
@@ -356,7 +356,7 @@ pub struct Kubectl {
 pub struct Output {
     /// The arguments, for messages.
     pub shown: String,
-    /// Whether it ended with 0.
+    /// Whether the exit code is 0.
     pub success: bool,
     /// Standard output.
     pub out: String,
@@ -365,7 +365,7 @@ pub struct Output {
 }
 
 impl Kubectl {
-    /// A call with `arguments` as the user of `kubeconfig`; `home` is for its caches.
+    /// A call with `arguments` as the user of `kubeconfig`; `home` is for kubectl's caches.
     #[must_use]
     pub fn new(kubeconfig: &Path, home: &Path, arguments: &[&str]) -> Self {
         let mut command = berth_house::program("kubectl");
@@ -386,7 +386,7 @@ impl Kubectl {
         }
     }
 
-    /// Gives `text` on standard input.
+    /// Sets the standard input.
     #[must_use]
     pub fn input(mut self, text: impl Into<String>) -> Self {
         self.input = Some(text.into());
@@ -400,13 +400,13 @@ impl Kubectl {
         self
     }
 
-    /// Starts it without waiting, for watches.
+    /// Starts the call without waiting for its end, for watches.
     #[must_use]
     pub fn spawn(mut self) -> Child {
         self.command.spawn().expect("kubectl runs")
     }
 
-    /// Runs it to its end, which must come within the deadline.
+    /// Runs the call to its end, which must be within the deadline.
     pub fn run(mut self) -> Output {
         let mut child = self.command.spawn().expect("kubectl runs");
         let mut stdin = child.stdin.take().expect("the input is piped");
@@ -418,7 +418,7 @@ impl Kubectl {
         let (sender, done) = std::sync::mpsc::channel();
         let waiting = std::thread::spawn(move || {
             let output = child.wait_with_output();
-            // The receiver is gone only when the deadline has failed the test.
+            // The receiver is dropped only when the test failed at the deadline.
             sender.send(()).ok();
             output
         });
@@ -438,7 +438,7 @@ impl Kubectl {
         }
     }
 
-    /// Runs it; it must succeed. Gives its output.
+    /// Runs the call, which must succeed, and returns its output.
     pub fn succeeds(self) -> String {
         let output = self.run();
         assert!(
@@ -449,13 +449,13 @@ impl Kubectl {
         output.out
     }
 
-    /// Runs it; it must succeed and print JSON.
+    /// Runs the call, which must succeed and print JSON, and returns its output.
     pub fn json(self) -> Value {
         let text = self.succeeds();
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
-    /// Runs it; it must fail. Gives what it printed as error.
+    /// Runs the call, which must fail, and returns its error output.
     pub fn fails(self) -> String {
         let output = self.run();
         assert!(
@@ -467,7 +467,7 @@ impl Kubectl {
     }
 }
 
-/// Asks until there is an answer; fails the test after the deadline.
+/// Calls `ask` until it returns a value; fails the test after the deadline.
 pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
@@ -479,7 +479,8 @@ pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Asks until the answer `is_so`; fails the test after the deadline, with the last answer.
+/// Calls `ask` until its value satisfies `is_so`; fails the test after the deadline, with the last
+/// value.
 pub fn until<T: std::fmt::Debug>(what: &str, mut ask: impl FnMut() -> T, is_so: impl Fn(&T) -> bool) -> T {
     let start = Instant::now();
     loop {
@@ -499,7 +500,7 @@ pub fn until<T: std::fmt::Debug>(what: &str, mut ask: impl FnMut() -> T, is_so: 
 mod own {
     use super::ports;
 
-    /// etcd was told a port that an outgoing connection had taken meanwhile.
+    /// etcd once received a port that an outgoing connection had taken meanwhile.
     #[test]
     fn no_port_is_given_twice_and_none_that_connections_take() {
         let given: std::collections::BTreeSet<u16> = (0..100).map(|_| ports::free()).collect();

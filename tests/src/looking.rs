@@ -1,4 +1,4 @@
-//! A console that reads a hub, as a process of its own.
+//! A console that reads a hub, in its own process.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::raw;
 
 const GROUP: &str = "/cluster/apis/scheduling.berth.dev/v1alpha1";
 
-/// `berth console --from=hub`, until it is dropped.
+/// A running `berth console --from=hub`, which ends when it is dropped.
 pub struct Looking {
     child: Child,
     address: String,
@@ -18,10 +18,10 @@ pub struct Looking {
 }
 
 impl Looking {
-    /// Starts it as the user of `kubeconfig`, with further `arguments`.
+    /// Starts a console as the user of `kubeconfig`, with further `arguments`.
     ///
     /// # Panics
-    /// When it does not come up.
+    /// When it does not start.
     #[must_use]
     pub fn start(kubeconfig: &Path, arguments: &[&str]) -> Self {
         let mut child = Command::new(crate::berth())
@@ -42,7 +42,7 @@ impl Looking {
         }
     }
 
-    /// An object or a list of Berth's group, by its path below that.
+    /// An object or a list of Berth's group, by its path below the group.
     ///
     /// # Panics
     /// When it is refused.
@@ -73,7 +73,7 @@ impl Looking {
 
 impl Drop for Looking {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
+        // Both fail only when it has already ended.
         drop(self.child.kill());
         drop(self.child.wait());
     }

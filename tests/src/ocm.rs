@@ -1,5 +1,5 @@
-//! Open Cluster Management as it runs on a hub: its definitions, and its placement controller under its own
-//! service account and rights, all from its Go module.
+//! Open Cluster Management on a hub: its definitions, and its placement controller with its own service
+//! account and rights, all from its Go module.
 
 pub mod world;
 
@@ -10,23 +10,23 @@ use serde_json::json;
 use crate::hub::{Hub, Process};
 use crate::{eventually, go, ports};
 
-/// The Go module below `tests` that the placement controller is built from.
+/// The Go module of the placement controller, below `tests`.
 const MODULE: &str = "peers/ocm";
-/// Namespace that OCM runs in.
+/// The namespace of OCM.
 const NAMESPACE: &str = "open-cluster-management-hub";
-/// The user that the placement controller writes as.
+/// The user of the placement controller.
 pub const USER: &str = "system:serviceaccount:open-cluster-management-hub:placement-controller-sa";
-/// Decisions, by their full name.
+/// The full name of the resource of decisions.
 pub const DECISIONS: &str = "placementdecisions.cluster.open-cluster-management.io";
-/// Requests, by their full name.
+/// The full name of the resource of requests.
 pub const PLACEMENTS: &str = "placements.cluster.open-cluster-management.io";
-/// Most decisions of all requests until nothing moves any more.
+/// Most passes over all requests until their decisions no longer change.
 const ROUNDS: usize = 10;
 
 /// Creates OCM's own definitions, its namespace, and the rights of its placement controller.
 ///
 /// # Panics
-/// When the module cannot be had, or the hub refuses.
+/// When the module cannot be downloaded, or the hub refuses.
 pub fn define(hub: &Hub) {
     let folder = go::module(MODULE, "open-cluster-management.io/ocm").join("manifests/cluster-manager/hub");
     hub.ensure(&["create", "namespace", NAMESPACE]);
@@ -48,7 +48,7 @@ pub fn define(hub: &Hub) {
         .succeeds();
 }
 
-/// A template of OCM's operator without further labels, for the names of its usual installation.
+/// A template of OCM's operator with the names of its usual installation, without further labels.
 fn filled_in(template: &str) -> String {
     let text = template
         .replace("{{ .ClusterManagerName }}", "cluster-manager")
@@ -59,14 +59,14 @@ fn filled_in(template: &str) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// OCM's placement controller, which runs until this goes.
+/// OCM's placement controller, which runs until this value is dropped.
 pub struct Controller(Process);
 
 impl Controller {
-    /// Starts it, and waits until it leads.
+    /// Starts the controller, and waits until it leads.
     ///
     /// # Panics
-    /// When it cannot be built, or does not begin to work in time.
+    /// When the build fails, or the controller does not lead in time.
     #[must_use]
     pub fn start(hub: &Hub) -> Self {
         let program = go::build(MODULE, "./controller", "controller");
@@ -77,7 +77,7 @@ impl Controller {
             .arg(format!("--kubeconfig={}", kubeconfig.display()))
             .arg(format!("--namespace={NAMESPACE}"))
             .arg(format!("--listen=127.0.0.1:{}", ports::free()))
-            // As long as it takes by default nobody waits here.
+            // The default times are too long for tests.
             .args([
                 "--leader-election-lease-duration=10s",
                 "--leader-election-renew-deadline=8s",
@@ -95,7 +95,7 @@ impl Controller {
                     entry.user() == USER && entry.verb() == "watch" && entry.resource() == DECISIONS
                 })
             }
-            // A hub to measure keeps none.
+            // A hub for benchmarks does not write an audit log.
             false => {
                 let lease = hub.kubectl(&format!(
                     "get lease placement-lock -n {NAMESPACE} -o jsonpath={{.spec.holderIdentity}}"
@@ -110,16 +110,16 @@ impl Controller {
         Self(process)
     }
 
-    /// Ends it in order, as scaling its Deployment to nothing does.
+    /// Ends the controller orderly, as scaling its Deployment to zero does.
     pub fn stop(mut self) {
         self.0.terminate();
     }
 }
 
-/// Waits until the controller has decided as many requests.
+/// Waits until the controller has decided this number of requests.
 ///
 /// # Panics
-/// When it does not go on deciding.
+/// When the controller makes no progress.
 pub fn decided(hub: &Hub, requests: usize) {
     let mut before = 0;
     while before < requests {
@@ -132,11 +132,11 @@ pub fn decided(hub: &Hub, requests: usize) {
     }
 }
 
-/// Has every request decided anew, until nothing moves any more: what the controller decides depends on what
-/// it decided for others, and it looks at a request only when something happens to it.
+/// Triggers decisions of every request, until they no longer change: the controller's decisions depend on its
+/// decisions of other requests, and it reads a request only after an event for it.
 ///
 /// # Panics
-/// When something goes on moving.
+/// When the decisions keep changing.
 pub fn settle(hub: &Hub) {
     let mut before = hub.versions(DECISIONS);
     for round in 0..ROUNDS {
@@ -152,8 +152,8 @@ pub fn settle(hub: &Hub) {
     panic!("OCM's placement controller goes on moving after {ROUNDS} rounds");
 }
 
-/// Waits until the controller has looked at all that happened so far: it works in order, and a last request
-/// that nothing fits is decided after all others.
+/// Waits until the controller has processed all events so far: it works in order, so a last request without a
+/// feasible cluster is decided after all others.
 fn pass(hub: &Hub, round: usize) {
     let name = format!("last-{round}");
     let last = json!({
@@ -169,7 +169,7 @@ fn pass(hub: &Hub, round: usize) {
     });
     hub.kubectl(&format!("delete {PLACEMENTS} {name} -n default"))
         .succeeds();
-    // Without a garbage collector its decision stays.
+    // Without a garbage collector, its decision is not deleted.
     hub.kubectl(&format!(
         "delete {DECISIONS} -n default -l cluster.open-cluster-management.io/placement={name}"
     ))

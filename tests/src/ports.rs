@@ -1,4 +1,4 @@
-//! Ports for programs that must be told one before they start, or that come back at the one they had.
+//! Ports for programs that need one before they start, or that start again on the same one.
 //!
 //! Only the standard library, since other crates' tests include this file too.
 
@@ -6,21 +6,21 @@ use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// Below the ports that systems give to outgoing connections and to whoever listens at port 0 (Linux: from
-/// 32768), so that none of those takes one between the look and the program's start, or while the program is
-/// restarted.
+/// Below the ports that systems use for outgoing connections and for listeners at port 0 (Linux: from 32768),
+/// so that these do not take a port between the check and the program's start, or during a restart.
 const PORTS: Range<u16> = 12_000..30_000;
-/// Distance of the starts of two test programs: prime, so that programs in sequence spread over all of them.
+/// Distance between the first ports of two test programs: a prime, so that successive programs spread over
+/// the whole range.
 const STRIDE: usize = 7_919;
 
-/// Ports that this process has given away: a UDP socket at the port's number is in the way of nobody who
-/// listens with TCP, is seen by every other test program, and goes with this one.
+/// Reserved ports of this process: a UDP socket at the port's number does not disturb a TCP listener, is
+/// visible to every other test program, and is closed with this one.
 static GIVEN: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
 
-/// A port of 127.0.0.1 that nobody listens at, and that no other test is given while this process lives.
+/// A port of 127.0.0.1 without a listener, which no other test receives until this process ends.
 ///
 /// # Panics
-/// When there is none left.
+/// When no port is left.
 #[must_use]
 pub fn free() -> u16 {
     let mut given = GIVEN.lock().expect("no holder panics");

@@ -1,4 +1,4 @@
-//! Raw requests as the admin: any method, path, headers and body; the answer as it came.
+//! Raw requests as the admin, with any method, path, headers and body, and their raw answers.
 
 use std::path::Path;
 
@@ -38,12 +38,12 @@ async fn client_of(file: Kubeconfig) -> Client {
     let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await
         .expect("the kubeconfig makes a configuration");
-    // Refusals are what the tests look at.
+    // The tests check refusals.
     config.default_retry = false;
     Client::try_from(config).expect("the configuration makes a client")
 }
 
-/// An answer, whatever its code.
+/// An answer with any code.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The HTTP status code.
@@ -58,14 +58,14 @@ impl Answer {
     /// The body as JSON.
     ///
     /// # Panics
-    /// When it is none.
+    /// When it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
     }
 
-    /// The body's lines, each as JSON: a watch.
+    /// The lines of the body, each as JSON, for watches.
     #[must_use]
     pub fn lines(&self) -> Vec<Value> {
         let text = String::from_utf8_lossy(&self.body);
@@ -74,7 +74,7 @@ impl Answer {
             .collect()
     }
 
-    /// A header, or the empty string.
+    /// The value of a header, or empty.
     #[must_use]
     pub fn header(&self, name: &str) -> &str {
         self.headers
@@ -100,10 +100,10 @@ pub async fn send(
         .unwrap_or_else(|error| panic!("{method} {path}: {error}"))
 }
 
-/// Sends a request to a server that may be killed: a connection that breaks is an error.
+/// Sends a request to a server that may be killed: a broken connection is an error.
 ///
 /// # Errors
-/// When no answer comes, or half of one.
+/// Without a complete answer.
 pub async fn attempt(
     client: &Client,
     method: Method,
@@ -144,8 +144,8 @@ pub async fn write(client: &Client, method: Method, path: &str, value: &Value) -
     .await
 }
 
-/// Reads `path` of a server on loopback without TLS, such as a console at `http://127.0.0.1:<port>`: code and
-/// JSON.
+/// Reads `path` of a server on loopback without TLS, such as a console at `http://127.0.0.1:<port>`, and
+/// returns code and JSON.
 ///
 /// # Panics
 /// When no answer comes.
@@ -154,7 +154,7 @@ pub fn plain(address: &str, path: &str, headers: &[(&str, &str)]) -> (u16, Value
     use std::io::{Read as _, Write as _};
     let host = address.trim_start_matches("http://");
     let mut stream = std::net::TcpStream::connect(host).expect("somebody listens");
-    // In this version the end of the body is the end of the connection.
+    // In this version, the body ends with the connection.
     let mut request = format!("GET {path} HTTP/1.0\r\nHost: {host}\r\nAccept: application/json\r\n");
     for (name, value) in headers {
         request.push_str(&format!("{name}: {value}\r\n"));

@@ -1,13 +1,13 @@
-//! Processes that end with the test, however that ends.
+//! Processes that end with the test, even one that fails.
 
 use std::process::{Child, Command};
 
-/// A process, which is ended when this is dropped.
+/// A process, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Running(pub Child);
 
 impl Running {
-    /// The number of the process that it began, or its own: `script` waits for what it runs.
+    /// The id of the deepest child process, or its own: `script` waits for its child.
     #[must_use]
     pub fn innermost(&self) -> String {
         let pid = self.0.id().to_string();
@@ -19,10 +19,10 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // What has been waited for has a number that may be another's by now.
+        // The id of a process that has been waited for may already be another's.
         if matches!(self.0.try_wait(), Ok(None)) {
             drop(Command::new("kill").args(["-KILL", &self.innermost()]).status());
-            // Both fail only when it has ended already.
+            // Both fail only when it has already ended.
             drop(self.0.kill());
             drop(self.0.wait());
         }
@@ -54,7 +54,7 @@ mod tests {
         for pid in [own, inner] {
             crate::eventually("the process to be gone", || {
                 let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-                // One whose parent is gone may still be waited for by the system.
+                // The system may still have to wait for a process without a parent.
                 let is_gone = state.is_empty() || state.contains(") Z ");
                 is_gone.then_some(())
             });

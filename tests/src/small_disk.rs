@@ -1,21 +1,21 @@
-//! A file system of a few megabytes, in a mount namespace of its own: its owner needs no rights on this
+//! A file system of a few megabytes, in its own mount namespace: its owner needs no rights on this
 //! machine.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// A small disk, until it is dropped.
+/// A small disk, which is removed when it is dropped.
 pub struct SmallDisk {
     holder: Child,
     folder: tempfile::TempDir,
 }
 
 impl SmallDisk {
-    /// An empty one. Needs `unshare` and a kernel that lets users have namespaces.
+    /// Creates an empty disk. Needs `unshare` and a kernel with user namespaces.
     ///
     /// # Panics
-    /// Where that cannot be.
+    /// Without them.
     #[must_use]
     pub fn new(megabytes: usize) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -29,13 +29,13 @@ impl SmallDisk {
             .stdout(Stdio::piped())
             .spawn()
             .expect("unshare is there");
-        let mut said = String::new();
+        let mut line = String::new();
         let output = holder.stdout.take().expect("the output is piped");
         BufReader::new(output)
-            .read_line(&mut said)
+            .read_line(&mut line)
             .expect("it says something");
         assert_eq!(
-            said.trim(),
+            line.trim(),
             "mounted",
             "no file system of its own can be mounted here"
         );
@@ -52,7 +52,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Both fail only when it has ended already, which is what is wanted here.
+        // Both fail only when it has already ended, which is the goal.
         drop(self.holder.kill());
         drop(self.holder.wait());
     }

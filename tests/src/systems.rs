@@ -1,6 +1,6 @@
-//! The systems by name, for tests that try every one of them.
+//! The systems by name, for tests of all of them.
 
-/// Every system, in the order of names.
+/// Every system, in order of names.
 pub const SYSTEMS: [&str; 6] = ["fleet", "gardener", "karmada", "kcp", "ocm", "openmcp"];
 
 /// `--source=<system>=hub` for every system.

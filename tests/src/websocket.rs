@@ -1,4 +1,4 @@
-//! Watches by WebSocket, as browsers and fabric8's clients open them.
+//! Watches by WebSocket, as browsers and fabric8's clients do.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -40,17 +40,17 @@ impl WebSocket {
         let stream = TlsConnector::from(Arc::new(tls)).connect(name, stream).await?;
         let client = ClientBuilder::new()
             .uri(&format!("wss://{host}:{port}{path}"))?
-            // kube-apiserver takes nobody without it.
+            // kube-apiserver refuses requests without it.
             .add_header(http::header::ORIGIN, "https://localhost".parse()?)?;
         let (socket, response) = client.connect_on(stream).await?;
         ensure!(response.status() == 101, "{response:?}");
         Ok(Self(socket))
     }
 
-    /// The next event; `None` once the server has closed the watch.
+    /// The next event; `None` after the server has closed the watch.
     ///
     /// # Panics
-    /// When nothing comes in time, or something else than an event.
+    /// Without an event in time, or when the message is not one.
     pub async fn next(&mut self) -> Option<Value> {
         loop {
             let next = tokio::time::timeout(DEADLINE, self.0.next()).await;

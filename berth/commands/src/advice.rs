@@ -1,5 +1,5 @@
-//! `berth advice`, and `kubectl berth advice`: the changes after which an object goes to a cluster,
-//! computed by a running server (docs/terminal.md).
+//! `berth advice`, and `kubectl berth advice`: the changes after which an object would be placed on a
+//! cluster, computed by a running server (docs/terminal.md).
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -13,17 +13,17 @@ use crate::simulate::advice::edits;
 use crate::source::Source;
 use crate::terminal;
 use crate::why::print::headline;
-use crate::why::{self, asked};
+use crate::why::{self, places};
 use crate::words::{self, RequestState};
 
-/// Asks and prints.
+/// Requests advice, and prints it.
 ///
 /// # Errors
 /// When the decision or cluster does not exist, or the server refuses or does not answer.
 pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode> {
     let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = berth_dialect_registry::all();
-    let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
+    let places = places::places(&question.object, namespace, &dialects, &catalog(&dialects))
         .map_err(|problem| anyhow!("{problem}"))?;
     let mut query: Vec<String> = Vec::new();
     if let Some(cluster) = &question.cluster {

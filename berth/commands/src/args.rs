@@ -1,4 +1,4 @@
-//! Arguments of the commands. Flags take the names that kubectl gives them, where it has one.
+//! Arguments of the commands. Flags have the names of kubectl's flags, where it has such a flag.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -73,7 +73,8 @@ pub struct OriginArgs {
 }
 
 impl OriginArgs {
-    /// Makes sure that nothing is asked of a server that only this process could do.
+    /// Checks the arguments of a question for a server: only a decision in this process can use
+    /// `--rules`.
     ///
     /// # Errors
     /// When rules are chosen.
@@ -582,7 +583,7 @@ impl ConnectionArgs {
         self.server.client().await
     }
 
-    /// The namespace: the given one, or that of the context of `client`.
+    /// The requested namespace, or that of the context of `client`.
     #[must_use]
     pub fn namespace<'a>(&'a self, client: &'a Client) -> &'a str {
         self.namespace.as_deref().unwrap_or_else(|| client.namespace())

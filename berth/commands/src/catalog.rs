@@ -36,15 +36,15 @@ mod tests {
 
     #[test]
     fn a_kind_that_is_nearly_one_is_told_with_the_one_that_is_meant() {
-        let told = refused("cluster.open-cluster-management.io/v1beta1", "Placemnt");
+        let message = refused("cluster.open-cluster-management.io/v1beta1", "Placemnt");
         assert!(
-            told.ends_with("did you mean Placement of cluster.open-cluster-management.io?"),
-            "{told}"
+            message.ends_with("did you mean Placement of cluster.open-cluster-management.io?"),
+            "{message}"
         );
-        let told = refused("example.com/v1", "Thing");
-        assert!(told.contains("core.gardener.cloud/v1beta1 Shoot"), "{told}");
+        let message = refused("example.com/v1", "Thing");
+        assert!(message.contains("core.gardener.cloud/v1beta1 Shoot"), "{message}");
         for own in ["ConfigMap", "AdmissionPolicy"] {
-            assert!(!told.contains(own), "{told}");
+            assert!(!message.contains(own), "{message}");
         }
     }
 }

@@ -24,10 +24,10 @@ use serde::Serialize;
 
 use crate::args::{CompareOutput, CompareQuestion, ConnectionArgs};
 use crate::reading::{ReadResult, Scope};
-use crate::simulate::wanted::DemandFilter;
+use crate::simulate::demand_filter::DemandFilter;
 use crate::simulate::{By, DONE, MALFORMED, SET_ASIDE, UNPLACED, load};
 
-/// Most clusters of each side of an entry that are listed. The counts are of all.
+/// Most clusters that each list of an entry names. The counts are of all.
 const SHOWN: usize = 50;
 
 /// Reads, compares and prints. All problems of the input go to standard error. An unreadable file ends
@@ -112,7 +112,7 @@ pub async fn print_system(
     Ok(comparison.counts.different)
 }
 
-/// Reads a hub, and reports that.
+/// Reads the objects of a hub, and reports their number.
 async fn read(client: &Client, scope: &Scope) -> Result<ReadResult> {
     let reading = ReadResult::of(client, scope).await?;
     reading.tell(client).await?;
@@ -199,7 +199,7 @@ impl Comparison {
         }
     }
 
-    /// Takes the wanted ones of the requests that were set aside: their comparison is unknown.
+    /// Adds the requests that were set aside and that `wanted` accepts: their comparison is unknown.
     fn take_aside(&mut self, simulation: &Simulation, wanted: &DemandFilter<'_>) {
         let aside = simulation.aside().iter();
         for aside in aside.filter(|aside| wanted.is(&*aside.dialect, &aside.demand)) {
@@ -235,9 +235,9 @@ struct Entry {
     verdict: &'static str,
     #[serde(skip)]
     agreement: Agreement,
-    /// Number of clusters it has.
+    /// Number of clusters that the request has.
     placed: usize,
-    /// Number of clusters it would have.
+    /// Number of clusters that the request would have.
     would_have: usize,
     /// Message of the decision where it is the same, else the sentence of the condition Agrees.
     message: String,
@@ -256,7 +256,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// `None` where the demand does not exist any more.
+    /// The entry of a decided demand; `None` where the demand does not exist any more.
     fn of(decided: &DemandOutcome<'_>, grace: Duration, now: Timestamp) -> Option<Self> {
         let (snapshot, decision) = (decided.snapshot, decided.decision);
         let view = snapshot.inventory.demand(&decision.demand, now)?;
@@ -288,7 +288,7 @@ impl Entry {
 }
 
 impl Entry {
-    /// One that was set aside, since no server would take it.
+    /// The entry of a request that was set aside, since no server would accept it.
     fn aside(aside: &Aside) -> Self {
         let (namespace, name) = aside.place();
         let agreement = Agreement::Unknown(Unknown::Invalid);

@@ -51,7 +51,7 @@ fn known_names() -> BTreeSet<String> {
     resources.map(|resource| resource.to_string()).collect()
 }
 
-/// Writes a file for each kind that has objects; that of another, from before, goes.
+/// Writes a file for each kind that has objects, and deletes the earlier file of a kind without any.
 fn write(folder: &Path, files: BTreeMap<PathBuf, Vec<Value>>) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     for (path, objects) in files {

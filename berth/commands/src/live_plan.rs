@@ -1,4 +1,4 @@
-//! `berth plan`: asks a running server for the effects of a change (docs/concepts.md, "Planning").
+//! `berth plan`: requests the effects of a change from a running server (docs/concepts.md, "Planning").
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -16,9 +16,10 @@ use crate::simulate::{DONE, MALFORMED, SET_ASIDE, UNPLACED};
 use crate::source::Source;
 use crate::why::missing;
 
-/// Asks `source` and prints. Objects that name no namespace are in `namespace`, if one is given. All
-/// problems of the changes go to standard error, and end it with exit code 2 before the source is
-/// asked. Unreadable documents are set aside: the rest is asked about, and the exit code is 3.
+/// Requests a plan from `source`, and prints it. Objects that name no namespace are in `namespace`, if
+/// one is given. All problems of the changes go to standard error, and the command then exits with 2
+/// before a request to the source. Unreadable documents are set aside: the plan is of the rest, and the
+/// exit code is 3.
 ///
 /// # Errors
 /// When there is no answer, or the answer is not a plan.
@@ -36,7 +37,7 @@ pub async fn run(
     for note in &read.notes {
         crate::say_error!("note: {note}");
     }
-    // A malformed document is reported with its place, before the source is asked.
+    // A malformed document is reported with its place, before a request to the source.
     let problems = match read.problems.is_empty() {
         true => read.steps().err().unwrap_or_default(),
         false => read.problems.clone(),
@@ -69,7 +70,7 @@ pub async fn run(
             let causes = status.details.as_ref().map(|details| details.causes.as_slice());
             let causes = causes.unwrap_or_default().iter();
             let problems: Vec<String> = causes
-                .map(|cause| changes::sentence(&told(&cause.field, &cause.message, &read.entries)))
+                .map(|cause| changes::sentence(&cause_text(&cause.field, &cause.message, &read.entries)))
                 .collect();
             return Ok(refused(match problems.as_slice() {
                 [] => std::slice::from_ref(&status.message),
@@ -80,7 +81,7 @@ pub async fn run(
     let plan = answer["status"]
         .get("plan")
         .context("the server returned no plan")?;
-    let code = shown(args, plan)?;
+    let code = print_plan(args, plan)?;
     if read.aside.is_empty() {
         return Ok(code);
     }
@@ -88,8 +89,8 @@ pub async fn run(
     Ok(ExitCode::from(SET_ASIDE))
 }
 
-/// A cause with the file and document, or the flag, with the problem.
-fn told(field: &str, message: &str, entries: &[Entry]) -> String {
+/// The text of a cause: the file and document, or the flag, that has the problem, and the message.
+fn cause_text(field: &str, message: &str, entries: &[Entry]) -> String {
     let index = field
         .strip_prefix("spec.changes[")
         .and_then(|rest| rest.split_once(']'))
@@ -100,7 +101,7 @@ fn told(field: &str, message: &str, entries: &[Entry]) -> String {
             let at: Vec<&str> = at.filter(|text| !text.is_empty()).collect();
             let rest = rest.trim_start_matches('.');
             let rest = rest.strip_prefix("object.").unwrap_or(rest);
-            // A flag is named once.
+            // A flag is its own path: it is named once.
             let rest = rest
                 .strip_prefix(entry.path.trim_start_matches('-'))
                 .unwrap_or(rest);
@@ -119,7 +120,7 @@ fn refused(problems: &[String]) -> ExitCode {
     ExitCode::from(MALFORMED)
 }
 
-fn shown(args: &PlanQuestion, plan: &Value) -> Result<ExitCode> {
+fn print_plan(args: &PlanQuestion, plan: &Value) -> Result<ExitCode> {
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let printed = print::print(&mut out, plan, args.output).and_then(|()| out.flush());
     match printed {

@@ -1,5 +1,5 @@
-//! `berth load`: writes objects with their status, which `kubectl apply` cannot; replaced as the files have
-//! them, or by server-side apply.
+//! `berth load`: writes objects with their status, which `kubectl apply` cannot. Stored objects are replaced
+//! by those of the files, or changed by server-side apply.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -27,13 +27,13 @@ pub enum WriteMode {
     Replace,
     /// Server-side apply.
     Apply {
-        /// Whether fields of others are taken over.
+        /// Whether the command takes ownership of fields that other managers own.
         force: bool,
     },
 }
 
 impl WriteMode {
-    /// Mode that `--server-side` and `--force-conflicts` state.
+    /// The mode that `--server-side` and `--force-conflicts` select.
     #[must_use]
     pub fn of(server_side: bool, force_conflicts: bool) -> Self {
         if server_side {
@@ -67,7 +67,7 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
     let mut progress = Progress::of(documents.len());
     'all: for run in documents.chunk_by(|a, b| (a.api_version(), a.kind()) == (b.api_version(), b.kind())) {
         let at_once = if run.len() < MANY { 1 } else { AT_ONCE };
-        // The first one finds out the URL of the kind, for all.
+        // The write of the first object finds the URL of the kind, which the others then use.
         let (first, rest) = run.split_at(1);
         for document in first {
             let outcome = write(client, document, mode).await;
@@ -106,7 +106,7 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
     }
 }
 
-/// Prints the server's reasons to wait for it on standard error.
+/// Prints on standard error why the command waits for the server.
 pub fn tell_waiting(reason: &str) {
     crate::say_error!("waiting for the server: {}", shown(reason));
 }
@@ -176,8 +176,8 @@ fn tell(outcome: Result<LoadedLine, String>) -> Option<String> {
 struct Progress {
     all: usize,
     done: usize,
-    begun: Instant,
-    told: Instant,
+    start: Instant,
+    printed_at: Instant,
 }
 
 impl Progress {
@@ -186,15 +186,15 @@ impl Progress {
         Self {
             all,
             done: 0,
-            begun: now,
-            told: now,
+            start: now,
+            printed_at: now,
         }
     }
 
     fn one_more(&mut self) {
         self.done += 1;
-        if self.told.elapsed() >= PROGRESS {
-            self.told = Instant::now();
+        if self.printed_at.elapsed() >= PROGRESS {
+            self.printed_at = Instant::now();
             self.print();
         }
     }
@@ -206,7 +206,7 @@ impl Progress {
     }
 
     fn print(&self) {
-        let rate = self.done as f64 / self.begun.elapsed().as_secs_f64();
+        let rate = self.done as f64 / self.start.elapsed().as_secs_f64();
         crate::say_error!("{} of {} objects, {rate:.0} a second", self.done, self.all);
     }
 }

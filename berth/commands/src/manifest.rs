@@ -223,7 +223,7 @@ fn judge(object: &Value) -> Result<(), &'static str> {
     } else if !text(&object["kind"]) {
         Err("kind: Required value")
     } else if object["kind"] == "SchedulingReview" {
-        // A question: it is never stored, and mostly has no name.
+        // A SchedulingReview is a question: it is never stored, and mostly has no name.
         Ok(())
     } else if matches!(object["metadata"]["name"], Value::Bool(_) | Value::Number(_)) {
         Err(
@@ -254,7 +254,7 @@ fn configuration(object: &Value) -> Option<String> {
     }
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (group, _) = text("apiVersion").split_once('/')?;
-    // kubescheduler.config.k8s.io, kustomize.config.k8s.io; and two of kube-apiserver's without the word.
+    // Such as kubescheduler.config.k8s.io; two groups of kube-apiserver's files lack the word `config`.
     let is_named = group.split('.').any(|label| label == "config");
     (is_named || ["apiserver.k8s.io", "audit.k8s.io"].contains(&group)).then(|| {
         let kind = text("kind");
@@ -300,9 +300,12 @@ mod tests {
         );
         let names: Vec<&str> = documents.iter().map(Document::name).collect();
         assert_eq!(names, ["x", "z"]);
-        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        assert!(told[0].starts_with("f.yaml: document 2: line "), "{told:?}");
-        assert_eq!(told[1], "f.yaml: document 3: apiVersion: Required value");
+        let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert!(
+            messages[0].starts_with("f.yaml: document 2: line "),
+            "{messages:?}"
+        );
+        assert_eq!(messages[1], "f.yaml: document 3: apiVersion: Required value");
     }
 
     #[test]

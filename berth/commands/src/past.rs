@@ -18,13 +18,14 @@ use serde_json::Value;
 use crate::args::{ConnectionArgs, HistoryQuestion};
 use crate::catalog::catalog;
 use crate::why;
-use crate::why::asked::{self, Place};
 use crate::why::missing::{self, Question};
+use crate::why::places::{self, Place};
 
-/// Asks and prints. A decision without a history is noted in the output, and is no failure.
+/// Requests histories, and prints them. A decision without a history is noted in the output, and is no
+/// failure.
 ///
 /// # Errors
-/// When the words name nothing that is decided or ever was, the server refuses, or none answers.
+/// When the words name neither a present nor a former decision, the server refuses, or none answers.
 pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let client = connection.client().await?;
     if question.all_namespaces {
@@ -32,7 +33,7 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
     }
     let dialects = berth_dialect_registry::all();
     let namespace = connection.namespace(&client);
-    let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
+    let places = places::places(&question.object, namespace, &dialects, &catalog(&dialects))
         .map_err(|problem| anyhow!("{problem}"))?;
     let mut answers = ask(
         &client,
@@ -106,7 +107,7 @@ async fn is_there(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> 
 struct Answer {
     /// The answer with every field, those of a newer server included.
     written: Value,
-    /// Its fields.
+    /// The parsed fields of the answer.
     read: Manifest<DecisionHistory>,
 }
 
@@ -116,14 +117,14 @@ impl Answer {
         status.is_some_and(|status| !status.records.is_empty())
     }
 
-    /// The seconds for which changes are kept, 0 for ever; `None` where they are not kept.
+    /// The seconds for which changes are stored, 0 for ever; `None` where they are not stored.
     fn kept_for(&self) -> Option<u64> {
         let status = self.read.body.status.as_ref()?;
         (status.per_decision > 0).then_some(status.max_age_seconds)
     }
 }
 
-/// The histories at those of `places`, which `words` may mean, that may be read; at least one.
+/// The histories at `places`, the possible meanings of `words`, that the caller may read; at least one.
 async fn ask(
     client: &Client,
     words: &[String],
@@ -138,7 +139,8 @@ async fn ask(
                 let read = why::read(&written)?;
                 answers.push((place.clone(), Answer { written, read }));
             }
-            // A name alone is asked for in every system; most users do not have the right to all.
+            // A name alone is looked up in every system; most users do not have the right to all of
+            // them.
             Err(status) => refused.push((place.clone(), status)),
         }
     }

@@ -74,14 +74,14 @@ impl fmt::Display for Gap {
 
 /// Kinds of a hub that the systems read there.
 pub struct Kinds {
-    /// The systems that are there and were asked for.
+    /// The requested systems that exist.
     pub systems: Vec<&'static str>,
     /// Each kind, and the extent of its objects that decisions read.
     all: Vec<(Arc<dyn Kind>, Reach)>,
 }
 
 impl Kinds {
-    /// Looks which there are.
+    /// Finds the kinds that the server has.
     ///
     /// # Errors
     /// When no server answers, or it has none of the systems.
@@ -110,10 +110,10 @@ impl Kinds {
             bail!("{} serves nothing of {}", client.url(), names.join(", "));
         }
         let reaches = reaches(&wanted).into_iter();
-        let there = reaches.filter(|(resource, _)| is_there(resource.group));
+        let present = reaches.filter(|(resource, _)| is_there(resource.group));
         Ok(Self {
             systems: wanted.iter().map(|dialect| dialect.name()).collect(),
-            all: there
+            all: present
                 .filter_map(|(resource, reach)| Some((kind_of(&catalog, resource)?, reach)))
                 .collect(),
         })
@@ -124,8 +124,8 @@ impl Kinds {
     /// # Errors
     /// When no server answers.
     pub async fn readable(&self, client: &Client) -> Result<(Vec<Arc<dyn Kind>>, Vec<Gap>)> {
-        let asked = self.all.iter().map(|(kind, _)| list::refusal(client, &**kind));
-        let refusals = try_join_all(asked).await?;
+        let requests = self.all.iter().map(|(kind, _)| list::refusal(client, &**kind));
+        let refusals = try_join_all(requests).await?;
         let (mut kinds, mut gaps) = (Vec::new(), Vec::new());
         for ((kind, reach), refusal) in self.all.iter().zip(refusals) {
             match refusal {
@@ -172,7 +172,7 @@ impl Account<'_> {
             self.verb,
             self.objects,
             self.kinds,
-            named(self.systems),
+            joined(self.systems),
             client.url(),
         );
         for gap in self.gaps {
@@ -184,7 +184,7 @@ impl Account<'_> {
 
 /// Result of reading a server or a hub.
 pub struct ReadResult {
-    /// The systems that are there and were asked for.
+    /// The requested systems that exist.
     pub systems: Vec<&'static str>,
     /// Every read kind, also those without objects, by name.
     pub kinds: Vec<KindObjects>,
@@ -224,7 +224,7 @@ impl ReadResult {
     /// `ocm` or `fleet and ocm`, for a sentence.
     #[must_use]
     pub fn named_systems(&self) -> String {
-        named(&self.systems)
+        joined(&self.systems)
     }
 
     /// The objects as a simulation reads them.
@@ -272,11 +272,11 @@ impl ReadResult {
             Answer::Objects(all) => objects = all,
             Answer::Refused(message) => {
                 // A user without the right to read all may read these.
-                let theirs = match (first, namespace) {
+                let of_namespace = match (first, namespace) {
                     (None, Some(own)) => Some((own, list::of(client, kind, Some(own), reach.labels).await?)),
                     _ => None,
                 };
-                let but = match theirs {
+                let but = match of_namespace {
                     Some((own, Answer::Objects(all))) => {
                         objects = all;
                         Some(own.to_owned())
@@ -297,7 +297,7 @@ impl ReadResult {
 }
 
 /// `ocm` or `fleet and ocm`.
-fn named(systems: &[&str]) -> String {
+fn joined(systems: &[&str]) -> String {
     match systems {
         [] => String::new(),
         [one] => (*one).to_owned(),
@@ -420,7 +420,7 @@ mod tests {
             .lines()
             .skip_while(|line| !line.starts_with("| system | kinds |"));
         let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
-        let told: BTreeSet<BTreeSet<String>> = rows
+        let documented: BTreeSet<BTreeSet<String>> = rows
             .filter_map(|row| row.split('|').nth(2))
             .map(|kinds| kinds.split(',').map(|kind| kind.trim().to_owned()).collect())
             .collect();
@@ -441,7 +441,7 @@ mod tests {
             own.map(plural).collect()
         });
         let every = BTreeSet::from([plural(&config::RESOURCE)]);
-        assert_eq!(told, read.chain([every]).collect());
+        assert_eq!(documented, read.chain([every]).collect());
     }
 
     #[test]

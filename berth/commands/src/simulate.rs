@@ -2,11 +2,11 @@
 //! (docs/concepts.md, "Simulating"). The "plan" step for a placement change.
 
 pub mod advice;
+pub(crate) mod demand_filter;
 mod heartbeat;
 mod output;
 mod plan;
 mod table;
-pub(crate) mod wanted;
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -27,17 +27,17 @@ use crate::catalog::catalog;
 use crate::manifest::{self, Document};
 use crate::reading::{ReadResult, Scope};
 use crate::terminal;
+use demand_filter::DemandFilter;
 use output::List;
 use table::Tables;
-use wanted::DemandFilter;
 
 /// Everything was decided.
 pub const DONE: u8 = 0;
-/// With `--exit-code`: an object has no place, or less than it asked for.
+/// With `--exit-code`: an object has no place, or less than it requested.
 pub const UNPLACED: u8 = 1;
 /// The question or the configuration is malformed; with `--strict`, the input.
 pub const MALFORMED: u8 = 2;
-/// Something of the input was set aside, and the rest was decided.
+/// A part of the input was set aside, and the rest was decided.
 pub const SET_ASIDE: u8 = 3;
 
 /// Reason why a simulation ended early.
@@ -49,7 +49,7 @@ enum Stop {
     /// A dialect is at fault.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// So it is when advice was asked for.
+    /// A dialect is at fault in the computation of advice, or cannot advise.
     #[error(transparent)]
     NoAdvice(#[from] NoAdvice),
 }
@@ -94,7 +94,7 @@ pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator
     };
     let loaded = load(&args.filename, &by, args.strict, read).and_then(|read| {
         let only = args.r#for.as_deref();
-        let one = only.map(|only| wanted::find(&read.simulation, only, namespace));
+        let one = only.map(|only| demand_filter::find(&read.simulation, only, namespace));
         let one = one.transpose().map_err(|problem| vec![problem])?;
         Ok((
             read,
@@ -139,9 +139,9 @@ pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator
 /// Outcome of all decisions together: the facts for the exit code and the warnings.
 #[derive(Default)]
 struct Tally {
-    /// Something found no place, or not all it asked for.
+    /// An object found no place, or less than it requested.
     unplaced: bool,
-    /// Something found no cluster, and the heartbeats of most were too old.
+    /// An object found no cluster, and the heartbeats of most clusters were too old.
     stale: bool,
 }
 
@@ -194,7 +194,7 @@ fn print(
     let catalog = catalog(&berth_dialect_registry::all());
     let advised = |decided: &DemandOutcome<'_>| -> Result<Option<Value>, Stop> {
         match args.advice {
-            true => found(decided, &catalog, terms).map(Some),
+            true => find_advice(decided, &catalog, terms).map(Some),
             false => Ok(None),
         }
     };
@@ -242,7 +242,8 @@ fn aside<'a>(
     all.filter(|aside| choose(&*aside.dialect, &aside.demand))
 }
 
-/// Most pairs of a request and a cluster that are listed with every reason, unless all are asked for.
+/// Most pairs of a request and a cluster that are listed with every reason, unless all reasons are
+/// requested.
 const MOST_PAIRS: usize = 10_000;
 
 /// Detail about clusters that are not picked.
@@ -260,8 +261,8 @@ fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
     })
 }
 
-/// Advice that lets targets fit.
-fn found(decided: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
+/// Computes the advice by which targets would fit.
+fn find_advice(decided: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
     let terms = berth_engine::advice::Terms {
         now: terms.now,
         seed: terms.seed,
@@ -272,7 +273,7 @@ fn found(decided: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) -> Resul
     Ok(serde_json::to_value(found.short()).expect("texts and numbers are JSON"))
 }
 
-/// A world that was read.
+/// Objects and configurations that were read.
 pub(crate) struct Read {
     pub(crate) simulation: Simulation,
     /// Whether nothing was set aside.
@@ -293,7 +294,7 @@ pub(crate) struct By<'a> {
 }
 
 impl Read {
-    /// Prints the way to have nothing decided where not all could be read.
+    /// Prints a note about `--strict` where not all could be read: with it, nothing is decided then.
     fn tell_rest(&self) {
         if !self.whole {
             crate::say_error!("note: the rest is decided by what could be read; with --strict nothing is");
@@ -301,7 +302,7 @@ impl Read {
     }
 }
 
-/// Reads files, takes the objects `read` from a hub, and prints findings.
+/// Reads files, adds the objects `read` from a hub, and prints findings.
 pub(crate) fn load(
     files: &[PathBuf],
     by: &By<'_>,
@@ -437,11 +438,11 @@ fn configuration_file(
     file: &Path,
     dialects: &[Arc<dyn Dialect>],
 ) -> Result<DefaultConfiguration, Vec<String>> {
-    let told = |problem: String| vec![format!("{}: {problem}", file.display())];
-    let text = manifest::text(file).map_err(told)?;
-    let value: Value = berth_yaml::from_str(&text).map_err(told)?;
+    let in_file = |problem: String| vec![format!("{}: {problem}", file.display())];
+    let text = manifest::text(file).map_err(in_file)?;
+    let value: Value = berth_yaml::from_str(&text).map_err(in_file)?;
     DefaultConfiguration::from_file(dialects, &value).map_err(|errors| {
         let errors = errors.iter();
-        errors.flat_map(|error| told(error.to_string())).collect()
+        errors.flat_map(|error| in_file(error.to_string())).collect()
     })
 }

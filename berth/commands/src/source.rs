@@ -1,5 +1,5 @@
-//! Source of answers: a server that decides, or objects that were read of a hub or of files and that this
-//! process decides by, with the same answers.
+//! Source of answers: a server, or this process, which decides from objects of a hub or of files and gives
+//! the same answers.
 
 use std::any::Any;
 
@@ -26,7 +26,7 @@ impl Source {
         }
     }
 
-    /// This process: `client` is answered as long as `answers` is kept.
+    /// This process as the source: `client` gets answers as long as `answers` exists.
     #[must_use]
     pub fn within(client: Client, namespace: impl Into<String>, answers: impl Any + Send + Sync) -> Self {
         Self {

@@ -17,8 +17,8 @@ pub const WARNING: Style = AnsiColor::Yellow.on_default();
 /// Style of less important text.
 pub const DIM: Style = Style::new().dimmed();
 
-/// A line on standard output, formatted as by `println!`. If the output is closed (`| head`), it is
-/// lost, and the work continues to its end.
+/// A line on standard output, formatted as by `println!`. If the output is closed (`| head`), the line
+/// is lost, and the work continues to its end.
 #[macro_export]
 macro_rules! say {
     () => { $crate::terminal::say("") };
@@ -214,8 +214,8 @@ fn commands_terminals(letter: char) -> bool {
     reorders || letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}')
 }
 
-/// Text of others, that no part of it commands the terminal: control characters are written as `^[` and
-/// alike, marks of direction as U+FFFD.
+/// Text from elsewhere, in which nothing controls the terminal: control characters are written as `^[`
+/// and the like, marks of direction as U+FFFD.
 #[must_use]
 pub fn shown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -224,7 +224,7 @@ pub fn shown(text: &str) -> String {
             '\n' | '\t' => safe.push(' '),
             '\0'..='\u{1f}' => {
                 safe.push('^');
-                // Only the C0 set comes here, whose names are 64 letters on.
+                // In caret notation, a control character of C0 is the letter 64 code points after it.
                 safe.extend(char::from_u32(u32::from(letter) + 64));
             }
             other if commands_terminals(other) => safe.push('\u{fffd}'),

@@ -1,9 +1,9 @@
 //! `berth why`, and `kubectl berth why`: the chosen cluster, and the reasons against the others, as
 //! decided by a running server (docs/terminal.md).
 
-pub mod asked;
 pub mod cluster;
 pub mod missing;
+pub mod places;
 pub mod print;
 
 use std::io::{self, BufWriter, Write};
@@ -24,12 +24,12 @@ use crate::args::{WhyOutput, WhyQuestion};
 use crate::catalog::catalog;
 use crate::source::Source;
 use crate::terminal;
-use asked::Place;
+use places::Place;
 
 /// Most clusters that a table shows one by one.
 const SHOWN: usize = 50;
 
-/// Asks and prints.
+/// Requests a report, and prints it.
 ///
 /// # Errors
 /// When the decision or cluster does not exist, or the server refuses or does not answer.
@@ -37,13 +37,13 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);
-    if let Some(asked) = cluster::asked(&question.object, &dialects, &catalog) {
+    if let Some(cluster_question) = cluster::asked(&question.object, &dialects, &catalog) {
         let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
-        cluster::run(&mut out, &asked, source, terminal::width()).await?;
+        cluster::run(&mut out, &cluster_question, source, terminal::width()).await?;
         out.flush().unwrap_or_default();
         return Ok(ExitCode::SUCCESS);
     }
-    let places = asked::places(&question.object, namespace, &dialects, &catalog)
+    let places = places::places(&question.object, namespace, &dialects, &catalog)
         .map_err(|problem| anyhow!("{problem}"))?;
     let places = match question.all_namespaces {
         true => everywhere(client, places).await?,
@@ -178,7 +178,8 @@ pub async fn find(
         {
             Ok(report) => found.push((place.clone(), report)),
             Err(status) if status.code == 404 => {}
-            // A name alone is asked for in every system; most users do not have the right to all.
+            // A name alone is looked up in every system; most users do not have the right to all of
+            // them.
             Err(status) => refused.push((place.clone(), status)),
         }
     }
@@ -201,7 +202,7 @@ pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyh
     question.absent().await
 }
 
-/// Leaves of the candidates those that `cluster` names: the system's name, or the Target's, with or without
+/// Keeps only the candidates that `cluster` names: by the system's name, or by the Target's, with or without
 /// the system.
 fn only(report: &mut Value, cluster: &str) -> Result<()> {
     let Scheduling { spec, status } = read(report)?;
@@ -241,9 +242,9 @@ fn only(report: &mut Value, cluster: &str) -> Result<()> {
         }
     }
     // The list itself keeps the fields that only a newer server knows.
-    let mut kept = candidates.iter().map(is);
+    let mut filtered = candidates.iter().map(is);
     if let Some(list) = report["status"]["candidates"].as_array_mut() {
-        list.retain(|_| kept.next().unwrap_or_default());
+        list.retain(|_| filtered.next().unwrap_or_default());
     }
     Ok(())
 }

@@ -14,8 +14,8 @@ pub struct RequestState {
     pub style: Style,
 }
 
-/// The standing of a request whose report has this `outcome`, with the number of its clusters and the
-/// wanted number, where it has one.
+/// The state of a request whose report has this `outcome`, with the number of picked clusters and the
+/// wanted number, where there is one.
 #[must_use]
 pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> RequestState {
     let number = match wanted {
@@ -40,7 +40,7 @@ pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> RequestSta
     RequestState { phrase, style }
 }
 
-/// The word for many requests with this outcome: `12 no place`.
+/// The phrase for many requests with this outcome, as in `12 no place`.
 #[must_use]
 pub fn outcome(outcome: &str) -> &str {
     match outcome {
@@ -89,12 +89,12 @@ mod tests {
 
     #[test]
     fn a_standing_says_how_many_of_those_asked_for() {
-        let said = |outcome, picked, wanted| standing(outcome, picked, wanted).phrase;
-        assert_eq!(said("Unchanged", 13, Some(40)), "placed on 13 of 40");
+        let phrase = |outcome, picked, wanted| standing(outcome, picked, wanted).phrase;
+        assert_eq!(phrase("Unchanged", 13, Some(40)), "placed on 13 of 40");
         assert_eq!(standing("Unchanged", 13, Some(40)).style, terminal::WARNING);
-        assert_eq!(said("Scheduled", 1, None), "would be placed on 1 cluster");
-        assert_eq!(said("Partial", 2, Some(3)), "would be placed on 2 of 3");
-        assert_eq!(said("Unschedulable", 0, Some(1)), "no place");
+        assert_eq!(phrase("Scheduled", 1, None), "would be placed on 1 cluster");
+        assert_eq!(phrase("Partial", 2, Some(3)), "would be placed on 2 of 3");
+        assert_eq!(phrase("Unschedulable", 0, Some(1)), "no place");
     }
 
     #[test]

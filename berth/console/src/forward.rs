@@ -7,13 +7,13 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 
 use crate::refusal::Refusal;
 
-/// The largest body that is sent on.
+/// The largest body that is forwarded.
 pub(crate) const LARGEST_BODY: usize = 1 << 20;
 
-/// Sends one request on and gives the answer as it streams in.
+/// Forwards one request, and streams the answer back.
 ///
-/// Only the browser's headers for negotiation are kept: the kubeconfig alone decides the user. Of the
-/// server's headers, only those that the page reads are kept.
+/// Of the browser's headers, only those for negotiation are forwarded: the kubeconfig alone decides the
+/// user. Of the server's headers, only those that the page reads are returned.
 pub(crate) async fn send(
     client: &kube::Client,
     method: Method,

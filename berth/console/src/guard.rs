@@ -56,7 +56,7 @@ impl Guard {
         &self.token
     }
 
-    /// Returns the requested page or API call in `parts`, or the refusal.
+    /// Returns the aim of the request with `parts`, or the refusal.
     pub(crate) fn admit(&self, parts: &Parts) -> Result<RequestAim, Refusal> {
         self.host(parts)?;
         self.origin(&parts.headers)?;
@@ -97,7 +97,7 @@ impl Guard {
         // An absolute URI in the request line names a host, too.
         let named = parts.uri.authority().map(http::uri::Authority::as_str);
         for host in host.to_str().ok().into_iter().chain(named) {
-            if !self.hosts.iter().any(|ours| host.eq_ignore_ascii_case(ours)) {
+            if !self.hosts.iter().any(|own| host.eq_ignore_ascii_case(own)) {
                 return Err(Refusal::forbidden(format!(
                     "Host {host:?} is not this server ({}): if you reach it by that name on purpose, start it with --allow-host {host}",
                     self.hosts.join(", ")
@@ -112,13 +112,13 @@ impl Guard {
 
     fn origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         for origin in headers.get_all(ORIGIN) {
-            let ours = origin.to_str().is_ok_and(|origin| {
+            let own = origin.to_str().is_ok_and(|origin| {
                 origin
                     .strip_prefix("http://")
                     .or_else(|| origin.strip_prefix("https://"))
-                    .is_some_and(|host| self.hosts.iter().any(|ours| host.eq_ignore_ascii_case(ours)))
+                    .is_some_and(|host| self.hosts.iter().any(|own| host.eq_ignore_ascii_case(own)))
             });
-            if !ours {
+            if !own {
                 return Err(Refusal::forbidden(format!(
                     "requests from origin {origin:?} are not answered"
                 )));

@@ -1,5 +1,5 @@
-//! Whether the console is in use: an open page keeps watches open, so an unused console has no answer
-//! under way.
+//! Detection of an unused console: an open page has open watches, so that an unused console has no
+//! answer under way.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Drop for Busy {
 }
 
 impl Idle {
-    /// One more answer.
+    /// Counts one more answer, until the result is dropped.
     pub(crate) fn busy(self: &Arc<Self>) -> Busy {
         self.open.send_modify(|open| *open += 1);
         Busy(Arc::clone(self))
@@ -43,7 +43,7 @@ impl Idle {
     pub(crate) async fn for_long(&self, limit: Duration) {
         let mut changes = self.open.subscribe();
         loop {
-            // Neither fails, since the sender is borrowed.
+            // Waiting cannot fail, since the sender is borrowed.
             drop(changes.wait_for(|open| *open == 0).await);
             if tokio::time::timeout(limit, changes.changed()).await.is_err() {
                 return;

@@ -8,11 +8,11 @@ use crate::refusal::Refusal;
 
 /// Berth's own group.
 const BERTH: &str = "scheduling.berth.dev";
-/// Its version, below which questions and bindings are created.
+/// The version of Berth's group, in which questions and bindings are created.
 const VERSION: &str = "v1alpha1";
-/// The longest path with its query that is sent on.
+/// The longest path, with its query, that is forwarded.
 const LONGEST: usize = 8 * 1024;
-/// The largest page of a list that may be asked for.
+/// The largest page of a list that a request may name.
 const LARGEST_PAGE: u32 = 500;
 
 /// Requests that are allowed.
@@ -25,7 +25,7 @@ pub(crate) struct Allowlist {
 }
 
 impl Allowlist {
-    /// Whether `method` on `path` (without the console's own prefix) may be sent on.
+    /// Checks that `method` on `path` (without the console's own prefix) may be forwarded.
     pub(crate) fn check(&self, method: &Method, path: &str, query: Option<&str>) -> Result<(), Refusal> {
         if path.len() + query.map_or(0, str::len) > LONGEST {
             return Err(Refusal::new(
@@ -115,7 +115,7 @@ fn segments(path: &str) -> Result<Vec<&str>, Refusal> {
     Ok(segments)
 }
 
-/// Whether the rest after the version is a list, an object, or one of the subresources with
+/// Whether the part of a path after the version is a list, an object, or one of the subresources with
 /// explanations.
 fn resource(rest: &[&str]) -> bool {
     let rest = match rest {
@@ -135,9 +135,9 @@ fn resource(rest: &[&str]) -> bool {
     }
 }
 
-/// Lists are read in pages; a watch has none.
+/// Checks that a list is read in pages of at most [`LARGEST_PAGE`]; a watch has no pages.
 fn page(query: Option<&str>) -> Result<(), Refusal> {
-    // In the server's reading: for it, a name is the same in any encoding.
+    // Decoded as by the server, which accepts a name in any encoding.
     for (name, limit) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         if name != "limit" {
             continue;

@@ -46,7 +46,7 @@ impl Console {
     /// Reads the kubeconfig and listens on loopback. `groups` are the API groups of the systems.
     ///
     /// # Errors
-    /// When the kubeconfig cannot be used, or the port is taken.
+    /// When the kubeconfig cannot be used, or the port is in use.
     pub async fn start(args: &ConsoleArgs, groups: BTreeSet<String>) -> Result<Self> {
         let path = args.kubeconfig.as_deref();
         let config = berth_client::config(path, args.context.as_deref()).await?;
@@ -60,12 +60,14 @@ impl Console {
             "namespace": config.default_namespace,
             "writes": args.page.allow_writes,
         });
-        // An answer that the server is not available is forwarded: the page shows it and asks again.
+        // The connection is not checked: the page shows that a server is not available, and tries
+        // again.
         let client = berth_client::connect(config)?;
         Self::over(&args.page, groups, client, about).await
     }
 
-    /// Listens on loopback, and forwards requests by `client`. `about` has the facts for the page.
+    /// Listens on loopback, and forwards requests by `client`. `about` has the facts about this process
+    /// for the page.
     ///
     /// # Errors
     /// When the port is taken.
@@ -80,7 +82,7 @@ impl Console {
             .with_context(|| format!("listening at port {} of 127.0.0.1", args.port))?;
         let port = four.local_addr()?.port();
         let mut listeners = vec![four];
-        // Where there is no IPv6, or the port is taken there, 127.0.0.1 is enough.
+        // Where there is no IPv6, or the port is in use there, 127.0.0.1 is enough.
         match TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await {
             Ok(six) => listeners.push(six),
             Err(problem) => tracing::debug!(%problem, port, "not listening on [::1]"),
@@ -103,7 +105,7 @@ impl Console {
         })
     }
 
-    /// Address it listens on.
+    /// The addresses that the console listens on.
     ///
     /// # Errors
     /// When the system does not return it.
@@ -131,7 +133,7 @@ impl Console {
     /// # Errors
     /// When a listener fails.
     pub async fn until_ctrl_c(self, page: &PageArgs, note: &str) -> Result<()> {
-        // A reader of the address may end it.
+        // Before the address is printed: a reader of it may send the signal at once.
         let mut interrupt = signal(SignalKind::interrupt()).context("listening for Ctrl-C")?;
         let url = self.url();
         say(&format!("{url}\n\n{note}"));
@@ -210,7 +212,7 @@ impl ServerState {
         let query = parts.uri.query();
         self.allowed.check(&parts.method, &path, query)?;
         let path = query.map_or_else(|| path.clone(), |query| format!("{path}?{query}"));
-        // Held until the answer begins; a watch that streams holds nothing.
+        // The permit is held until the answer begins; a watch that streams holds none.
         let _permit = self.inflight.try_acquire().map_err(|_| {
             Refusal::new(
                 StatusCode::TOO_MANY_REQUESTS,
@@ -231,7 +233,7 @@ pub async fn run(args: ConsoleArgs, groups: BTreeSet<String>) -> Result<()> {
     console.until_ctrl_c(&args.page, note).await
 }
 
-/// A line on standard output; if the output is closed it is lost.
+/// Prints a line on standard output; if the output is closed, the line is lost.
 fn say(text: &str) {
     writeln!(anstream::stdout(), "{text}").unwrap_or_default();
 }

@@ -24,7 +24,7 @@ impl CheckSubject<'_> {
             Finding::ok("registration", API_VERSION, "Berth is not installed here").but(Verdict::Note, LOOK),
         ];
         findings.extend(self.left_behind().await?);
-        let there = match self.read("/apis").await? {
+        let served = match self.read("/apis").await? {
             Read::Object(list) => groups(&list),
             Read::Absent => BTreeSet::new(),
             Read::Refused(message) => {
@@ -34,7 +34,7 @@ impl CheckSubject<'_> {
         };
         for dialect in berth_dialect_registry::all() {
             let system = dialect.name();
-            if !there.contains(dialect.target().group) {
+            if !served.contains(dialect.target().group) {
                 findings.push(Finding::ok("sources", system, "not on this hub"));
                 continue;
             }
@@ -60,13 +60,13 @@ impl CheckSubject<'_> {
         Ok(findings)
     }
 
-    /// Webhooks for a Berth that is gone: an uninstallation by hand may forget them.
+    /// Webhooks of a Berth that was uninstalled: a removal by hand may forget them.
     async fn left_behind(&self) -> Result<Vec<Finding>> {
         let service = default_service();
         let name = configuration_name(&service);
         let mut findings = Vec::new();
         for (resource, kind) in CONFIGURATIONS {
-            // Without the right to read them, or without objects, there is no finding.
+            // Where the configurations do not exist or may not be read, there is no finding.
             let Read::Object(object) = self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? else {
                 continue;
             };

@@ -12,35 +12,36 @@ use super::hub::{API_SERVICES, Groups};
 use super::{CheckSubject, Read, items};
 use crate::source::{Place, Source};
 
-/// The systems on the hub of the kubeconfig, except the one that must be requested by name, which is
-/// mentioned.
+/// The systems on the hub of the kubeconfig, without the one that has to be requested by name: a note
+/// mentions that system.
 ///
 /// # Errors
 /// When no server answers, or it does not list its API groups.
 pub(crate) async fn detected(server: &ServerArgs) -> Result<Vec<Source>> {
     let client = server.client().await?;
-    let asked = CheckSubject {
+    let subject = CheckSubject {
         client: &client,
         now: SystemClock.now(),
     };
-    let served = match asked.read("/apis").await? {
+    let served = match subject.read("/apis").await? {
         Read::Object(list) => groups(&list),
         Read::Absent => bail!("{} does not tell which API groups it serves", client.url()),
         Read::Refused(message) => bail!(message),
     };
-    let services = match asked.read(API_SERVICES).await? {
+    let services = match subject.read(API_SERVICES).await? {
         Read::Object(list) => list,
-        // Whether Berth serves a group by itself has to be known: it would be taken for the hub's.
+        // A group that Berth stores itself would be mistaken for the hub's, so that an unknown answer
+        // is an error.
         Read::Absent => bail!("{} has no aggregation layer", client.url()),
         Read::Refused(message) => bail!(message),
     };
-    let service = asked.service().await?;
+    let service = subject.service().await?;
     let own = Groups::of(items(&services), &service).owned;
-    let there = berth_dialect_registry::all()
+    let present = berth_dialect_registry::all()
         .into_iter()
         .filter(|dialect| served.contains(dialect.target().group));
     let mut sources = Vec::new();
-    for dialect in there {
+    for dialect in present {
         let name = dialect.name();
         let place = match own.contains(dialect.target().group) {
             true => Place::Owned,

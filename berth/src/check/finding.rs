@@ -45,7 +45,7 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    /// Something as it should be.
+    /// A finding that all is in order.
     #[must_use]
     pub(super) fn ok(area: &'static str, subject: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
@@ -73,7 +73,7 @@ pub(super) struct Report {
     pub(super) installed: bool,
     /// Line by line.
     pub(super) findings: Vec<Finding>,
-    /// Count of the requests that want a place, where the caller may read them.
+    /// Count of the requests for a place, where the caller may read them.
     pub(super) requests: Option<Requests>,
 }
 

@@ -1,4 +1,5 @@
-//! Knowledge of a hub about Berth: registrations, webhooks, definitions, the workload, and the leader.
+//! The objects of a hub that concern Berth: registrations, webhooks, definitions, the workload, and the
+//! leader.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,11 +34,11 @@ impl CheckSubject<'_> {
         let service = registered
             .and_then(judge::service)
             .unwrap_or_else(default_service);
-        let ours: Vec<&Value> = all
+        let own_services: Vec<&Value> = all
             .iter()
-            .filter(|object| judge::service(object).is_some_and(|other| is(&other, &service)))
+            .filter(|object| judge::service(object).is_some_and(|other| is_same(&other, &service)))
             .collect();
-        let mut findings: Vec<Finding> = ours
+        let mut findings: Vec<Finding> = own_services
             .iter()
             .flat_map(|object| judge::api_service(object, self.now))
             .collect();
@@ -45,7 +46,7 @@ impl CheckSubject<'_> {
         let (runs, started) = self.workload(&service).await?;
         let mode = started.mode;
         let (definitions, mut installation) = self.definitions(&service, &groups, &started).await?;
-        // An observing one needs fewer rights; without a known mode the rights for deciding are
+        // An observing server needs fewer rights; without a known mode the rights for deciding are
         // checked.
         installation.mode = mode.unwrap_or(installation.mode);
         if registered.is_none() {
@@ -58,7 +59,8 @@ impl CheckSubject<'_> {
         }
         findings.extend(self.webhooks(&service, &installation, mode).await?);
         findings.extend(definitions);
-        // Where it runs as another user, its start reports the missing rights of that user.
+        // A Berth outside of the hub may run as another user, whose missing rights it reports at its
+        // start.
         let known = runs.verdict == Verdict::Ok || runs.verdict == Verdict::Wrong;
         findings.push(runs);
         if known {
@@ -69,8 +71,8 @@ impl CheckSubject<'_> {
         Ok(findings)
     }
 
-    /// The Service that the hub finds Berth at: that of its APIService, or the usual one where that cannot be
-    /// read.
+    /// The Service at which the hub reaches Berth: that of Berth's APIService, or the default one where the
+    /// APIService cannot be read.
     pub(crate) async fn service(&self) -> Result<Service> {
         let path = format!("{API_SERVICES}/{VERSION}.{GROUP}");
         let registered = match self.read(&path).await? {
@@ -99,15 +101,15 @@ impl CheckSubject<'_> {
         })
     }
 
-    /// Whether something runs as Berth by default is installed, registered or not.
+    /// Whether a workload exists where an installation of Berth has it by default, registered or not.
     pub(super) async fn runs(&self) -> Result<bool> {
         let Service { name, namespace, .. } = default_service();
         let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
         Ok(matches!(self.read(&path).await?, Read::Object(_)))
     }
 
-    /// The definitions of configurations and of the systems, and the sources by these and by Berth's
-    /// arguments.
+    /// Findings about the CustomResourceDefinitions of configurations and of the systems, and the
+    /// installation that these and Berth's arguments describe.
     async fn definitions(
         &self,
         service: &Service,
@@ -167,13 +169,13 @@ impl CheckSubject<'_> {
                 ));
                 continue;
             }
-            if let Some(server) = groups.elsewhere.get(target.group) {
+            if let Some(server) = groups.foreign.get(target.group) {
                 let message = format!("on the hub, served by {server}");
                 findings.push(Finding::ok("sources", system, message));
                 continue;
             }
-            let there: Vec<&Value> = kinds.iter().filter_map(|name| named(name)).collect();
-            if there.is_empty() {
+            let existing: Vec<&Value> = kinds.iter().filter_map(|name| named(name)).collect();
+            if existing.is_empty() {
                 installation = installation.without(system);
                 findings.push(Finding::ok(
                     "sources",
@@ -183,12 +185,12 @@ impl CheckSubject<'_> {
                 continue;
             }
             let absent: Vec<&String> = kinds.iter().filter(|name| named(name).is_none()).collect();
-            let broken: Vec<Finding> = there
+            let broken: Vec<Finding> = existing
                 .iter()
                 .map(|object| judge::definition(object))
                 .filter(|finding| finding.verdict != Verdict::Ok)
                 .collect();
-            findings.push(sources(system, there.len(), &absent));
+            findings.push(sources(system, existing.len(), &absent));
             findings.extend(broken);
         }
         Ok((findings, installation))
@@ -246,31 +248,31 @@ impl CheckSubject<'_> {
     }
 }
 
-/// API groups that other servers than the hub itself have, by the APIServices.
+/// API groups that other servers than the hub itself serve, according to the APIServices.
 pub(super) struct Groups<'a> {
     /// Berth's groups.
     pub(super) owned: BTreeSet<&'a str>,
-    /// Groups of others, with the Service of each: a system's own API server.
-    elsewhere: BTreeMap<&'a str, String>,
+    /// Groups of other servers, such as a system's own API server, with the Service of each.
+    foreign: BTreeMap<&'a str, String>,
 }
 
 impl<'a> Groups<'a> {
     pub(super) fn of(all: &'a [Value], ours: &Service) -> Self {
-        let (mut owned, mut elsewhere) = (BTreeSet::new(), BTreeMap::new());
+        let (mut owned, mut foreign) = (BTreeSet::new(), BTreeMap::new());
         for object in all {
             let (Some(group), Some(service)) = (object["spec"]["group"].as_str(), judge::service(object))
             else {
                 continue;
             };
-            match is(&service, ours) {
+            match is_same(&service, ours) {
                 true => drop(owned.insert(group)),
                 false => {
                     let Service { namespace, name, .. } = service;
-                    elsewhere.insert(group, format!("the Service {namespace}/{name}"));
+                    foreign.insert(group, format!("the Service {namespace}/{name}"));
                 }
             }
         }
-        Self { owned, elsewhere }
+        Self { owned, foreign }
     }
 }
 
@@ -279,14 +281,15 @@ fn leads(name: &str) -> bool {
     name == crate::hub::CONTROLLERS_LEASE || name == berth_hub::store_lease::NAME
 }
 
-fn is(one: &Service, other: &Service) -> bool {
+fn is_same(one: &Service, other: &Service) -> bool {
     one.name == other.name && one.namespace == other.namespace
 }
 
-/// A system whose objects are on the hub.
-fn sources(system: &str, there: usize, absent: &[&String]) -> Finding {
+/// Finding about a system whose objects are on the hub: `there` kinds exist, and the `absent` ones do
+/// not.
+fn sources(system: &str, count: usize, absent: &[&String]) -> Finding {
     if absent.is_empty() {
-        return Finding::ok("sources", system, format!("on the hub, {there} kinds"));
+        return Finding::ok("sources", system, format!("on the hub, {count} kinds"));
     }
     let names: Vec<&str> = absent.iter().map(|name| name.as_str()).collect();
     Finding::ok(
@@ -323,10 +326,10 @@ mod tests {
         ];
         let groups = Groups::of(&all, &berth);
         assert_eq!(groups.owned, BTreeSet::from(["scheduling.berth.dev"]));
-        let elsewhere = BTreeMap::from([(
+        let foreign = BTreeMap::from([(
             "core.gardener.cloud",
             "the Service garden/gardener-apiserver".to_owned(),
         )]);
-        assert_eq!(groups.elsewhere, elsewhere);
+        assert_eq!(groups.foreign, foreign);
     }
 }

@@ -23,7 +23,7 @@ const SKEW: SignedDuration = SignedDuration::from_mins(1);
 /// Most decisions that are named one by one.
 const NAMED: usize = 10;
 
-/// A decision of each system, by the path of its report below Berth's group.
+/// One decision of each system: the path of its report below Berth's group, by system.
 pub(super) fn one_of_each_system(decisions: &[Value]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for decision in decisions {
@@ -41,7 +41,8 @@ pub(super) fn one_of_each_system(decisions: &[Value]) -> BTreeMap<String, String
     found
 }
 
-/// Whether `report`, one of `system`, went by the rules of another release than its objects'.
+/// Finding about a `report` of `system` that was decided by the rules of another release than that of
+/// its objects.
 pub(super) fn rules(system: &str, report: &Value) -> Option<Finding> {
     let rules = &report["status"]["rules"];
     (rules["atOdds"] == true).then(|| {
@@ -70,7 +71,7 @@ pub(super) fn service(api_service: &Value) -> Option<Service> {
     })
 }
 
-/// Whether an APIService answers, and its caBundle.
+/// Findings about the availability of an APIService and about its caBundle.
 pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
     let name = text(&object["metadata"]["name"]);
     let of = service(object).map_or_else(String::new, |service| {
@@ -113,28 +114,29 @@ pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
     findings
 }
 
-/// Whether the webhooks of a configuration for `service` have a caBundle; `None` without such webhooks.
+/// Finding about the caBundles of the webhooks of a configuration that call `service`; `None` without
+/// such webhooks.
 pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Option<Finding> {
     let all = object["webhooks"].as_array()?.iter();
-    let ours: Vec<&Value> = all
+    let own: Vec<&Value> = all
         .filter(|webhook| {
-            let asked = &webhook["clientConfig"]["service"];
-            asked["name"] == service.name.as_str() && asked["namespace"] == service.namespace.as_str()
+            let target = &webhook["clientConfig"]["service"];
+            target["name"] == service.name.as_str() && target["namespace"] == service.namespace.as_str()
         })
         .collect();
     let subject = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
-    let findings = ours
+    let findings = own
         .iter()
         .map(|webhook| bundle(&subject, &webhook["clientConfig"]["caBundle"], service, now));
-    // One line for all: they have one bundle. The worst is reported.
+    // One line for all webhooks, since they have one bundle. The worst finding is reported.
     let mut worst = findings.max_by_key(|finding| finding.verdict as u8)?;
     if worst.verdict == Verdict::Ok {
-        worst.message = format!("{} webhooks; {}", ours.len(), worst.message);
+        worst.message = format!("{} webhooks; {}", own.len(), worst.message);
     }
     Some(worst)
 }
 
-/// A caBundle: its presence, and its end.
+/// Finding about the presence of a caBundle and its expiry.
 fn bundle(subject: &str, bundle: &Value, service: &Service, now: Timestamp) -> Finding {
     let Service { name, namespace, .. } = service;
     // The program that fills it in reports the reason: Berth, or cert-manager.
@@ -166,7 +168,7 @@ fn bundle(subject: &str, bundle: &Value, service: &Service, now: Timestamp) -> F
     }
 }
 
-/// Until when the last of the certificates of a PEM file holds.
+/// The instant at which the last of the certificates of a PEM file expires.
 pub(super) fn last_day(pem: &[u8]) -> Result<Timestamp, String> {
     let list = berth_certs::pem::certificates(pem, Path::new("it")).map_err(|problem| problem.to_string())?;
     let mut last: Option<Timestamp> = None;
@@ -177,7 +179,7 @@ pub(super) fn last_day(pem: &[u8]) -> Result<Timestamp, String> {
     last.ok_or_else(|| "holds no certificate".to_owned())
 }
 
-/// A certificate that holds until `until`.
+/// Finding about a certificate that expires at `until`.
 pub(super) fn expiry(
     area: &'static str,
     subject: &str,
@@ -185,12 +187,12 @@ pub(super) fn expiry(
     now: Timestamp,
     mend: &str,
 ) -> Finding {
-    let left = until.duration_since(now);
+    let remaining = until.duration_since(now);
     let day = time::rfc3339(until);
-    if left <= SignedDuration::ZERO {
+    if remaining <= SignedDuration::ZERO {
         Finding::ok(area, subject, format!("ran out at {day}")).but(Verdict::Wrong, mend)
-    } else if left < SOON {
-        let hours = left.as_hours();
+    } else if remaining < SOON {
+        let hours = remaining.as_hours();
         Finding::ok(area, subject, format!("runs out at {day}, in {hours} hours")).but(Verdict::Note, mend)
     } else {
         Finding::ok(area, subject, format!("holds until {day}"))
@@ -215,18 +217,18 @@ pub(super) fn certificates(metrics: &str, now: Timestamp) -> Vec<Finding> {
 
 /// The server's clock in comparison with this machine's, by a Date header.
 pub(super) fn clock(date: Option<&str>, now: Timestamp) -> Finding {
-    let theirs = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
-    let Some(theirs) = theirs else {
+    let server_time = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
+    let Some(server_time) = server_time else {
         return Finding::ok("clock", "server", "it does not tell the time").but(Verdict::Unknown, "");
     };
-    let skew = theirs.timestamp().duration_since(now);
+    let skew = server_time.timestamp().duration_since(now);
     let apart = skew.abs();
-    let told = match (apart < DRIFT, skew.is_negative()) {
+    let message = match (apart < DRIFT, skew.is_negative()) {
         (true, _) => "agrees with this machine's".to_owned(),
         (false, true) => format!("{apart:#} behind this machine's"),
         (false, false) => format!("{apart:#} ahead of this machine's"),
     };
-    let finding = Finding::ok("clock", "server", told);
+    let finding = Finding::ok("clock", "server", message);
     let mend = "timedatectl status # on both machines";
     match apart {
         apart if apart < DRIFT => finding,
@@ -257,7 +259,7 @@ pub(super) fn readiness(text: &str) -> Vec<Finding> {
     failing
 }
 
-/// Whether a CustomResourceDefinition is served.
+/// Finding about whether a CustomResourceDefinition is served.
 pub(super) fn definition(object: &Value) -> Finding {
     let name = text(&object["metadata"]["name"]);
     match condition(object, "Established") {
@@ -270,7 +272,7 @@ pub(super) fn definition(object: &Value) -> Finding {
     }
 }
 
-/// Whether a SchedulerConfiguration is in force.
+/// Finding about whether a SchedulerConfiguration is in force.
 pub(super) fn configuration(object: &Value) -> Finding {
     let name = text(&object["metadata"]["name"]);
     match condition(object, "Valid") {
@@ -283,7 +285,7 @@ pub(super) fn configuration(object: &Value) -> Finding {
     }
 }
 
-/// Whether a Lease is renewed.
+/// Finding about whether a Lease is renewed.
 pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     let name = text(&object["metadata"]["name"]);
     let spec = &object["spec"];
@@ -294,7 +296,7 @@ pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     let life = SignedDuration::from_secs(spec["leaseDurationSeconds"].as_i64().unwrap_or(15));
     let age = now.duration_since(renewed);
     let finding = Finding::ok("leader", name, format!("{holder} holds it"));
-    // Others take it over within another life of it.
+    // Another replica takes an expired Lease over within one more duration.
     if age > life + life + DRIFT {
         let message = format!(
             "{holder} held it until {}, and no replica has taken over",
@@ -393,7 +395,7 @@ pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
         findings.push(Finding::ok("held", "decisions", format!("none of {bound}")));
     }
     let requests = Requests {
-        // Requests of other schedulers need no place from this one.
+        // Requests for other schedulers need no place from Berth.
         total: decisions.len() - ignored,
         without_place: decisions.len() - bound,
     };

@@ -84,7 +84,7 @@ fn summary(report: &Report) -> String {
             }) => terminal::good(&format!("Installation OK; all of {total} requests have a place.")),
             Some(requests) => {
                 let Requests { total, without_place } = requests;
-                let held = match (without_place, total) {
+                let unplaced = match (without_place, total) {
                     (_, 1) => "the one request has no place, or too few.".to_owned(),
                     (1, _) => format!("1 of {total} requests has no place, or too few."),
                     _ => format!("{without_place} of {total} requests have no place, or too few."),
@@ -92,7 +92,7 @@ fn summary(report: &Report) -> String {
                 format!(
                     "{} {}",
                     terminal::good("Installation OK;"),
-                    terminal::warning(&held)
+                    terminal::warning(&unplaced)
                 )
             }
         },
@@ -151,13 +151,13 @@ mod tests {
         });
         assert_eq!(plain(&report), "Installation OK; all of 3 requests have a place.");
         let of = |total, without_place| Some(Requests { total, without_place });
-        for (requests, said) in [
+        for (requests, expected) in [
             (of(1, 0), "the one request has a place."),
             (of(1, 1), "the one request has no place, or too few."),
             (of(5, 1), "1 of 5 requests has no place, or too few."),
         ] {
             report.requests = requests;
-            assert_eq!(plain(&report), format!("Installation OK; {said}"));
+            assert_eq!(plain(&report), format!("Installation OK; {expected}"));
         }
         report.requests = None;
         assert_eq!(plain(&report), "Installation OK.");

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::CheckSubject;
 use super::finding::{Finding, Verdict};
 
-/// Rights that the readers of decisions need: the ClusterRole that gives it, verb, resource and subresource.
+/// Rights that the readers of decisions need: the ClusterRole that grants each, verb, resource and
+/// subresource.
 const READERS: [(&str, &str, &str, &str); 6] = [
     ("berth:decision-viewer", "list", "decisions", ""),
     ("berth:decision-viewer", "list", "clusterdecisions", ""),
@@ -20,7 +21,7 @@ const READERS: [(&str, &str, &str, &str); 6] = [
     ("berth:binder", "create", "decisions", "binding"),
 ];
 
-/// One right, as an access review asks for it.
+/// One right, in the form of an access review.
 pub(super) type Right = Value;
 
 /// Rights that a user needs by one binding.
@@ -32,7 +33,7 @@ pub(super) struct RequiredRights {
     pub(super) user: String,
     /// A service account's groups.
     pub(super) groups: Vec<String>,
-    /// Rights that the role gives.
+    /// Rights that the role grants.
     pub(super) rights: Vec<Right>,
 }
 
@@ -159,12 +160,12 @@ impl CheckSubject<'_> {
                 "decisions may be read, explained and bound",
             )]);
         }
-        let who = self.client.user().await?.unwrap_or_else(|| "NAME".to_owned());
+        let user = self.client.user().await?.unwrap_or_else(|| "NAME".to_owned());
         let findings = missing.into_iter().map(|(role, rights)| {
             let name = role.replace(':', "-");
             Finding::ok("rights", "yours", format!("you may not {}", rights.join(", "))).but(
                 Verdict::Note,
-                format!("kubectl create clusterrolebinding {name}-{who} --clusterrole={role} --user={who}"),
+                format!("kubectl create clusterrolebinding {name}-{user} --clusterrole={role} --user={user}"),
             )
         });
         Ok(findings.collect())
@@ -186,7 +187,7 @@ impl CheckSubject<'_> {
                     }
                 }
             }
-            findings.push(judged(&needed, &missing, installation));
+            findings.push(role_finding(&needed, &missing, installation));
         }
         Ok(findings)
     }
@@ -208,8 +209,8 @@ impl CheckSubject<'_> {
     }
 }
 
-/// One line for a role of one user.
-fn judged(needed: &RequiredRights, missing: &[String], installation: &Installation) -> Finding {
+/// Finding about a role that one user needs.
+fn role_finding(needed: &RequiredRights, missing: &[String], installation: &Installation) -> Finding {
     let subject = format!("{} of {}", needed.role, needed.user);
     if missing.is_empty() {
         return Finding::ok("rights", subject, format!("all {}", needed.rights.len()));

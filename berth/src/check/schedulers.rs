@@ -13,16 +13,16 @@ use super::{CheckSubject, Read, items, judge};
 /// Path of the SchedulerConfigurations.
 pub(crate) const CONFIGURATIONS: &str = "/apis/config.berth.dev/v1alpha1/schedulerconfigurations";
 
-/// Knowledge of the scheduler that a system brings along.
+/// The known state of the scheduler that a system brings along.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SchedulerKnowledge {
-    /// It holds this Lease, with this identity.
+    /// The scheduler runs: it holds this Lease, with this identity.
     Runs(LeaseName, String),
-    /// None of its Leases is held.
+    /// The scheduler is stopped: none of its Leases is held.
     Stopped,
-    /// It has no known Lease.
+    /// The scheduler has no known Lease.
     Invisible,
-    /// The caller may not read its Leases, for this reason.
+    /// The caller may not read the scheduler's Leases, for this reason.
     Unread(String),
 }
 
@@ -38,18 +38,18 @@ impl CheckSubject<'_> {
             let Some(scheduler) = dialect.on_hub().scheduler else {
                 continue;
             };
-            let seen = self.seen(&scheduler).await?;
+            let state = self.scheduler_state(&scheduler).await?;
             let mut named = stored.iter();
             let configuration = named.find(|object| object["metadata"]["name"] == dialect.name());
-            findings.push(finding(dialect.name(), &scheduler, &seen, configuration));
+            findings.push(finding(dialect.name(), &scheduler, &state, configuration));
         }
         Ok(findings)
     }
 
-    /// Reading of the Leases of `scheduler`.
-    pub(crate) async fn seen(&self, scheduler: &OwnScheduler) -> Result<SchedulerKnowledge> {
+    /// Reads the Leases of `scheduler`, and judges by them whether it runs.
+    pub(crate) async fn scheduler_state(&self, scheduler: &OwnScheduler) -> Result<SchedulerKnowledge> {
         let mut renewals = Renewals::default();
-        let mut seen = match scheduler.leases.is_empty() {
+        let mut state = match scheduler.leases.is_empty() {
             true => SchedulerKnowledge::Invisible,
             false => SchedulerKnowledge::Stopped,
         };
@@ -65,10 +65,10 @@ impl CheckSubject<'_> {
                     }
                 }
                 Read::Absent => {}
-                Read::Refused(message) => seen = SchedulerKnowledge::Unread(message),
+                Read::Refused(message) => state = SchedulerKnowledge::Unread(message),
             }
         }
-        Ok(seen)
+        Ok(state)
     }
 }
 
@@ -76,45 +76,45 @@ impl CheckSubject<'_> {
 fn finding(
     system: &str,
     scheduler: &OwnScheduler,
-    seen: &SchedulerKnowledge,
+    state: &SchedulerKnowledge,
     configuration: Option<&Value>,
 ) -> Finding {
     let deciding = configuration.and_then(|object| judge::condition(object, DECIDING));
     let name = scheduler.name;
-    let told = |message: String| Finding::ok("deciding", system, message);
+    let note = |message: String| Finding::ok("deciding", system, message);
     let takeover = format!("berth takeover {system}");
-    match (seen, deciding) {
+    match (state, deciding) {
         (SchedulerKnowledge::Runs(lease, holder), Some((false, message)))
             if asks_to_decide(configuration) =>
         {
-            told(format!(
+            note(format!(
                 "Berth is to decide and waits: {holder} renews {}/{}: {message}",
                 lease.namespace, lease.name
             ))
             .but(Verdict::Wrong, takeover)
         }
-        (SchedulerKnowledge::Runs(..), Some((true, _))) => told(format!(
+        (SchedulerKnowledge::Runs(..), Some((true, _))) => note(format!(
             "both decide: Berth, since spec.otherScheduler says Ignore, and {name}, which runs"
         ))
         .but(Verdict::Note, format!("berth handback {system}; {takeover}")),
-        (SchedulerKnowledge::Runs(..), _) => told(format!("{name} decides: it renews its Lease")),
-        (SchedulerKnowledge::Stopped, Some((true, message))) => told(format!("{message}; {name} is stopped")),
-        (SchedulerKnowledge::Stopped, Some((false, message))) => told(format!(
+        (SchedulerKnowledge::Runs(..), _) => note(format!("{name} decides: it renews its Lease")),
+        (SchedulerKnowledge::Stopped, Some((true, message))) => note(format!("{message}; {name} is stopped")),
+        (SchedulerKnowledge::Stopped, Some((false, message))) => note(format!(
             "nobody may decide: {name} is stopped, or runs without its Lease, and {message}"
         ))
         .but(Verdict::Note, format!("{takeover}; berth handback {system}")),
-        (SchedulerKnowledge::Stopped, None) => told(format!("{name} is stopped, or runs without its Lease")),
-        (SchedulerKnowledge::Invisible, Some((true, message))) => told(format!(
+        (SchedulerKnowledge::Stopped, None) => note(format!("{name} is stopped, or runs without its Lease")),
+        (SchedulerKnowledge::Invisible, Some((true, message))) => note(format!(
             "{message}; {name} holds no Lease by which it could be seen to run"
         )),
         (SchedulerKnowledge::Invisible, _) => {
-            told(format!("{name} holds no Lease by which it could be seen to run"))
+            note(format!("{name} holds no Lease by which it could be seen to run"))
         }
-        (SchedulerKnowledge::Unread(message), _) => told(message.clone()).but(Verdict::Unknown, ""),
+        (SchedulerKnowledge::Unread(message), _) => note(message.clone()).but(Verdict::Unknown, ""),
     }
 }
 
-/// Whether a configuration asks for deciding.
+/// Whether a SchedulerConfiguration requests that Berth decides.
 fn asks_to_decide(configuration: Option<&Value>) -> bool {
     configuration.is_some_and(|object| object["spec"]["mode"] != "Observe")
 }
@@ -125,13 +125,13 @@ mod tests {
 
     use super::*;
 
-    fn judged(seen: &SchedulerKnowledge, mode: &str, deciding: Option<&str>) -> Finding {
+    fn judged(state: &SchedulerKnowledge, mode: &str, deciding: Option<&str>) -> Finding {
         let dialect = berth_dialect_registry::by_name("ocm").unwrap();
         let scheduler = dialect.on_hub().scheduler.unwrap();
         let conditions =
             deciding.map(|status| json!([{"type": DECIDING, "status": status, "message": "so it is"}]));
         let configuration = json!({"spec": {"mode": mode}, "status": {"conditions": conditions}});
-        finding("ocm", &scheduler, seen, Some(&configuration))
+        finding("ocm", &scheduler, state, Some(&configuration))
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
         let dialect = berth_dialect_registry::by_name("ocm").unwrap();
         let lease = dialect.on_hub().scheduler.unwrap().leases[0];
         let runs = SchedulerKnowledge::Runs(lease, "pod-1".to_owned());
-        let of = |seen: &SchedulerKnowledge, mode: &str, deciding| judged(seen, mode, deciding).verdict;
+        let of = |state: &SchedulerKnowledge, mode: &str, deciding| judged(state, mode, deciding).verdict;
         assert_eq!(of(&runs, "Decide", Some("False")), Verdict::Wrong, "it waits");
         assert!(
             judged(&runs, "Decide", Some("False"))

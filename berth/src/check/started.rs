@@ -10,7 +10,7 @@ use crate::source::{Place, source};
 pub(crate) struct ServerArguments {
     /// The mode, if the arguments set one.
     pub(crate) mode: Option<Mode>,
-    /// The systems that Berth has nothing to do with.
+    /// The systems that are turned off.
     off: Vec<String>,
 }
 
@@ -30,26 +30,26 @@ impl ServerArguments {
             _ => None,
         });
         let mut off = Vec::new();
-        // The last word about a system counts, and one that cannot be read refuses the start.
-        for said in values(&words, "--source")
+        // The last value about a system counts. A server with an invalid value does not start.
+        for entry in values(&words, "--source")
             .into_iter()
             .filter_map(|text| source(text).ok())
         {
-            off.retain(|system| *system != said.dialect);
-            if said.place == Place::Off {
-                off.push(said.dialect);
+            off.retain(|system| *system != entry.dialect);
+            if entry.place == Place::Off {
+                off.push(entry.dialect);
             }
         }
         Self { mode, off }
     }
 
-    /// Whether Berth has nothing to do with `system`.
+    /// Whether `system` is turned off.
     pub(crate) fn is_off(&self, system: &str) -> bool {
         self.off.iter().any(|off| off == system)
     }
 }
 
-/// The values of `flag`, behind it or in the next word, in order.
+/// The values of `flag`, in the same argument or in the next one, in order.
 fn values<'a>(words: &[&'a str], flag: &str) -> Vec<&'a str> {
     let all = words.iter().enumerate();
     all.filter_map(|(at, word)| match word.strip_prefix(flag)? {

@@ -21,16 +21,16 @@ pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
 
 /// State of a webhook configuration on a hub.
 enum WebhookState {
-    /// Webhooks that ask Berth, judged.
+    /// A configuration with webhooks that call Berth, with the finding about them.
     Asks(Finding),
-    /// No configuration asks it.
+    /// No webhook calls Berth.
     Not,
-    /// The caller may not read it.
+    /// The caller may not read the configuration.
     Refused(String),
 }
 
 impl CheckSubject<'_> {
-    /// Both configurations.
+    /// Findings about both webhook configurations.
     pub(super) async fn webhooks(
         &self,
         service: &Service,
@@ -48,8 +48,8 @@ impl CheckSubject<'_> {
                 Read::Refused(message) => WebhookState::Refused(message),
             });
         }
-        // The configurations of an installation like this one: they are absent where no system needs a
-        // kind of webhooks.
+        // The configurations that this installation needs. One without webhooks is absent: no system
+        // needs that kind.
         let needed = berth_deploy::webhooks(installation).map(|needed| needed["webhooks"].is_array());
         let mend = format!(
             "berth manifests webhooks{} | kubectl apply --server-side -f -",
@@ -69,20 +69,20 @@ fn judged(
     let guards = configured.iter().any(|one| matches!(one, WebhookState::Asks(_)));
     let each = configured.into_iter().zip(CONFIGURATIONS).zip(needed);
     each.map(|((configured, (_, kind)), needed)| {
-        let said = |message: &str| Finding::ok("registration", format!("{kind} {name}"), message);
+        let report = |message: &str| Finding::ok("registration", format!("{kind} {name}"), message);
         match (configured, mode) {
             (WebhookState::Asks(finding), _) => finding,
-            (WebhookState::Refused(message), _) => said(&message).but(Verdict::Unknown, ""),
-            (WebhookState::Not, _) if !needed => said("there is none, and no system here needs one"),
+            (WebhookState::Refused(message), _) => report(&message).but(Verdict::Unknown, ""),
+            (WebhookState::Not, _) if !needed => report("there is none, and no system here needs one"),
             (WebhookState::Not, Some(Mode::Observe)) => {
-                said("there is none: Berth observes, and guards nothing")
+                report("there is none: Berth observes, and guards nothing")
             }
             (WebhookState::Not, None) if !guards => {
-                said("there is none: right where Berth observes; where it decides, its guards do not hold")
+                report("there is none: right where Berth observes; where it decides, its guards do not hold")
                     .but(Verdict::Note, format!("where it decides: {mend}"))
             }
             (WebhookState::Not, _) => {
-                said("it does not exist, or asks others: the guards do not hold").but(Verdict::Wrong, mend)
+                report("it does not exist, or asks others: the guards do not hold").but(Verdict::Wrong, mend)
             }
         }
     })
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(verdicts(none(), [true, true], Some(Mode::Observe)), [Ok, Ok]);
         assert_eq!(verdicts(none(), [true, true], None), [Note, Note]);
         assert_eq!(verdicts(none(), [true, true], Some(Mode::Decide)), [Wrong, Wrong]);
-        // One without the other is no mode.
+        // A hub with only one of the two configurations is in no mode.
         assert_eq!(
             verdicts(vec![asks(), WebhookState::Not], [true, true], None),
             [Ok, Wrong]

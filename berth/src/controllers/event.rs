@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// Bytes of an event's text, at most (docs/reference.md, "Events").
 const TEXT_LIMIT: usize = 1000;
-/// Bytes of an event's name that the object it is about may give.
+/// Most bytes of an event's name that come from the name of the regarding object.
 const NAME_LIMIT: usize = 220;
 /// The namespace of events about objects that are in none.
 const NAMESPACE: &str = "default";
@@ -21,7 +21,7 @@ pub(super) struct EventContent {
     pub(super) namespace: String,
     /// The name of its object.
     pub(super) name: String,
-    /// Actor that decided, and writes it.
+    /// Actor that decided, and as which the event is written.
     pub(super) actor: &'static str,
     /// Series of the event.
     pub(super) series: Series,
@@ -30,7 +30,7 @@ pub(super) struct EventContent {
     related: Option<Value>,
 }
 
-/// Events alike in this are one event that repeats.
+/// Fields that identify an event: events with equal ones are one event that repeats.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Series {
     /// The uid of its object.
@@ -54,7 +54,7 @@ impl Series {
 }
 
 impl EventContent {
-    /// `note` on `demand` at `revision`, if `snapshot` has that; `None` when it does not.
+    /// The event of `note` on `demand` at `revision`; `None` when `snapshot` does not have the demand.
     pub(super) fn new(snapshot: &Snapshot, demand: &Key, revision: Revision, note: Note) -> Option<Self> {
         let object = snapshot.inventory.object(demand)?;
         let kinds = snapshot.dialect.demands();
@@ -79,14 +79,14 @@ impl EventContent {
         })
     }
 
-    /// `note` on the SchedulerConfiguration of `dialect`, stored or not.
+    /// The event of `note` on the SchedulerConfiguration of `dialect`, stored or not.
     pub(super) fn of_configuration(dialect: &dyn Dialect, stored: Option<&Object>, note: Note) -> Self {
         let uid = stored.map_or("", |stored| stored.meta().uid());
         let regarding = json!({
             "apiVersion": format!("{}/{}", config::GROUP, config::VERSION), "kind": config::KIND, "name": dialect.name(),
             "uid": uid,
         });
-        // One that is not stored has its name alone.
+        // A configuration that is not stored has no uid: its name identifies it.
         let uid = if uid.is_empty() { dialect.name() } else { uid };
         Self {
             namespace: NAMESPACE.to_owned(),
@@ -99,7 +99,7 @@ impl EventContent {
         }
     }
 
-    /// A name no other event has: the `number`th of this process.
+    /// A unique name for the event, which is the `number`th of this process.
     pub(super) fn event_name(&self, now: Timestamp, number: u64) -> String {
         let mut end = self.name.len().min(NAME_LIMIT);
         while !self.name.is_char_boundary(end) {
@@ -109,7 +109,7 @@ impl EventContent {
         format!("{}.{unique:x}", self.name[..end].trim_end_matches(['.', '-']))
     }
 
-    /// The object, first seen at `now`, reported by the process named `instance`.
+    /// The Event object, first observed at `now`, reported by the process named `instance`.
     pub(super) fn object(&self, name: &str, instance: &str, now: Timestamp) -> Value {
         let Series {
             r#type, reason, text, ..
@@ -128,7 +128,7 @@ impl EventContent {
     }
 }
 
-/// Writes into `event` that it was seen `count` times, last at `now`.
+/// Sets the series of `event`: observed `count` times, last at `now`.
 pub(super) fn repeat(event: &mut Value, count: u64, now: Timestamp) {
     event["series"] = json!({"count": count, "lastObservedTime": time::rfc3339_micro(now)});
 }

@@ -1,4 +1,4 @@
-//! The events of decisions: taken where bindings are made, written by a task of their own.
+//! The events of decisions: recorded where bindings are created, and written by a task of their own.
 //!
 //! Nothing waits for an event, and no event is worth a delay of decisions: events that come faster than
 //! they can be written are dropped and counted.
@@ -31,14 +31,15 @@ pub(crate) trait Sink: Send + Sync + 'static {
 /// Events among the objects served here.
 pub(crate) struct OwnEvents(pub(crate) Arc<Registry>);
 
-/// The resource events are written as.
+/// The resource of written events.
 pub(crate) const EVENTS: GroupResource = GroupResource::new(berth_kubernetes::core::event::GROUP, "events");
 /// Most events that wait to be written.
 const WAITING: usize = 4096;
-/// Number of events that are taken together, and written at once, so that they share commits.
+/// Most queued events that are written concurrently, so that they share commits.
 const TOGETHER: usize = 256;
 const AT_ONCE: usize = 32;
-/// Wait of the first of them for others: objects that are created one after the other share commits, too.
+/// Time for which the first queued event waits for others, so that events of objects that are created one
+/// after the other share commits, too.
 const DELAY: Duration = Duration::from_millis(100);
 
 /// Observes bindings and has their events written.
@@ -49,7 +50,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Events of the bindings of `engine`, kept among the objects of `registry`, and the task that writes
+    /// Events of the bindings of `engine`, stored among the objects of `registry`, and the task that writes
     /// them.
     #[must_use]
     pub fn served(
@@ -82,9 +83,9 @@ impl Events {
         (events, tokio::spawn(writer.run(receiver)))
     }
 
-    pub(super) fn send(&self, told: Option<EventContent>, now: Timestamp) {
-        if let Some(told) = told
-            && self.sender.try_send((told, now)).is_err()
+    pub(super) fn send(&self, event: Option<EventContent>, now: Timestamp) {
+        if let Some(event) = event
+            && self.sender.try_send((event, now)).is_err()
         {
             self.metrics.event("dropped");
         }
@@ -95,13 +96,13 @@ impl BindObserver for Events {
     fn bound(&self, _wish: &Bind<'_>, bound: &BindOutcome) {
         let (snapshot, decision) = (&bound.snapshot, &bound.decision);
         for note in snapshot.inventory.notes(decision, !bound.written.is_empty()) {
-            let told = EventContent::new(snapshot, &decision.demand, decision.demand_revision, note);
-            self.send(told, decision.now);
+            let event = EventContent::new(snapshot, &decision.demand, decision.demand_revision, note);
+            self.send(event, decision.now);
         }
     }
 
-    /// Only refused writes, and decisions that another writer keeps changing, concern the owner of the
-    /// object; others are tried again.
+    /// Reports refused writes, and decisions that another writer keeps changing, to the owner of the
+    /// object. Other failed writes are tried again, without an event.
     fn failed(&self, dialect: &str, demand: &Key, error: &BindError) {
         let Some(engine) = self.engine.upgrade() else {
             return;
@@ -127,8 +128,8 @@ impl BindObserver for Events {
         let Some(object) = snapshot.inventory.object(demand) else {
             return;
         };
-        let told = EventContent::new(&snapshot, demand, object.revision(), note);
-        self.send(told, engine.clock().now());
+        let event = EventContent::new(&snapshot, demand, object.revision(), note);
+        self.send(event, engine.clock().now());
     }
 }
 
@@ -146,8 +147,8 @@ impl Writer {
                 tokio::time::sleep(DELAY).await;
                 batch.extend(std::iter::from_fn(|| receiver.try_recv().ok()).take(TOGETHER));
             }
-            for (told, now) in batch.drain(..) {
-                if !self.book.note(told, now) {
+            for (event, now) in batch.drain(..) {
+                if !self.book.note(event, now) {
                     self.metrics.event("dropped");
                 }
             }
@@ -155,7 +156,7 @@ impl Writer {
         }
     }
 
-    /// Writes queued events; one that turns out to be deleted is written once more.
+    /// Writes queued events. A repeated event that was deleted meanwhile is created again.
     async fn write(&mut self) {
         for _ in 0..2 {
             let writes = self.book.take();
@@ -205,7 +206,7 @@ impl Sink for OwnEvents {
         match self.0.commit(author, vec![planned], Vec::new(), false).await {
             Ok(_) => WriteResult::Stored,
             Err(error) if write.is_stored && error.why == WriteRefusal::Gone => WriteResult::Gone,
-            // The namespace is going, or the store is: the log is the place left.
+            // The namespace is being deleted, or the store closes: only the log can report it.
             Err(error) => {
                 tracing::info!(
                     name = write.name,

@@ -1,5 +1,5 @@
-//! Events expire: one that was last seen longer ago than `--event-ttl` is removed, as a kube-apiserver
-//! does.
+//! Expiry of events: an event that was last observed longer ago than `--event-ttl` is deleted, as by a
+//! kube-apiserver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,7 @@ async fn sweep(store: &dyn Store, now: Timestamp, life: Duration) -> Result<(), 
     for steps in old.chunks(TOGETHER) {
         match store.apply(steps.to_vec()).await {
             Ok(_) => {}
-            // One of them was repeated, or removed: the next check corrects it.
+            // An event was repeated or deleted in the meantime: the next check deletes the rest.
             Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => return Ok(()),
             Err(error) => return Err(error),
         }
@@ -70,7 +70,7 @@ async fn sweep(store: &dyn Store, now: Timestamp, life: Duration) -> Result<(), 
     Ok(())
 }
 
-/// The times an event may have, of either API.
+/// The times of an event of either API.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Times {
@@ -86,9 +86,9 @@ struct Series {
     last_observed_time: Option<String>,
 }
 
-/// Time at which the stored event was last seen, from either API. Only its times are parsed: a whole
-/// parsed event would be kept with it, and take many times its room. One with times of another type
-/// lives from its creation.
+/// Time at which the stored event of either API was last observed. Only the times are parsed: a whole
+/// parsed event would be cached with the object, and take many times its memory. Without valid times,
+/// the creation counts.
 fn last_seen(event: &Object) -> Option<Timestamp> {
     let times: Times = event.view().unwrap_or_default();
     let series = times.series.and_then(|series| series.last_observed_time);
@@ -98,8 +98,8 @@ fn last_seen(event: &Object) -> Option<Timestamp> {
         times.event_time,
         times.first_timestamp,
     ];
-    let said = fields.into_iter().filter_map(|field| time::parse(&field?)).max();
-    said.max(event.meta().creation_timestamp())
+    let latest = fields.into_iter().filter_map(|field| time::parse(&field?)).max();
+    latest.max(event.meta().creation_timestamp())
 }
 
 #[cfg(test)]

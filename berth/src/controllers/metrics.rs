@@ -61,18 +61,18 @@ pub struct ControllerMetrics {
     events: Family<EventResult, Counter>,
 }
 
-/// From 10 µs to 10 s, as in client-go's queues.
+/// A histogram from 10 µs to 10 s, as of client-go's queues.
 fn queue_times() -> Histogram {
     Histogram::new(exponential_buckets(1e-5, 10.0, 7))
 }
 
-/// From 1 ms to 16 s, as in kube-scheduler's attempts.
+/// A histogram from 1 ms to 16 s, as of kube-scheduler's attempts.
 fn attempt_times() -> Histogram {
     Histogram::new(exponential_buckets(0.001, 2.0, 15))
 }
 
 impl ControllerMetrics {
-    /// All of them, at zero. They are exposed by [`ControllerMetrics::expose`].
+    /// All metrics, at zero. They are exposed by [`ControllerMetrics::expose`].
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
@@ -90,7 +90,7 @@ impl ControllerMetrics {
         })
     }
 
-    /// Adds them to a server's metrics.
+    /// Adds the controllers' metrics to those of a server.
     pub fn expose(&self, metrics: &Metrics) {
         let (counts, oldest) = (Arc::clone(&self.pending), Arc::clone(&self.pending));
         metrics.read_at_scrape(

@@ -21,7 +21,7 @@ struct LastAttempt {
 pub(super) struct PendingDemands(Mutex<HashMap<(&'static str, Key), LastAttempt>>);
 
 impl PendingDemands {
-    /// Records how an attempt ended, which counts as `result`.
+    /// Records the end of an attempt, with `result` as the label.
     pub(super) fn attempted(&self, attempt: &Attempt<'_>, result: &'static str) {
         let waits = match attempt.result {
             Ok(outcome) => matches!(
@@ -46,7 +46,7 @@ impl PendingDemands {
         self.0.lock().remove(&(dialect, demand.clone()));
     }
 
-    /// Forgets everything: another process's controllers know from now on.
+    /// Forgets all demands: from now on, another process's controllers know them.
     pub(super) fn clear(&self) {
         self.0.lock().clear();
     }
@@ -60,7 +60,7 @@ impl PendingDemands {
             .collect()
     }
 
-    /// Waiting time of the one that waits longest, by dialect and result.
+    /// Longest waiting time of a demand, by dialect and result.
     pub(super) fn oldest(&self) -> Vec<Series> {
         let counted = self.by_result().into_iter();
         counted

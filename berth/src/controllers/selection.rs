@@ -1,7 +1,8 @@
 //! `--controllers`: which controllers run, in kube-controller-manager's own notation.
 //!
-//! A dialect's name is for all of its controllers; where it has several, each has a name of its own
-//! too. A controller's own name takes precedence over that of its dialect, and that over `*`.
+//! A dialect's name selects all of its controllers; where it has several, each has its own name, too. A
+//! controller's own name takes precedence over the name of its dialect, which takes precedence over
+//! `*`.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ pub struct Selection {
     pub reconcilers: Vec<&'static str>,
 }
 
-/// A list of controllers: names, and whether each is to run.
+/// A list of controllers: names, and whether each has to run.
 struct List<'a>(Vec<(&'a str, bool)>);
 
 impl<'a> List<'a> {
@@ -39,15 +40,15 @@ impl<'a> List<'a> {
 
     /// Returns whether the list turns `name` on, if it names it. A controller that is both named and
     /// excluded is excluded.
-    fn says(&self, name: &str) -> Option<bool> {
-        let said = self.0.iter().filter(|(entry, _)| *entry == name);
-        said.map(|(_, runs)| *runs).min()
+    fn is_enabled(&self, name: &str) -> Option<bool> {
+        let entries = self.0.iter().filter(|(entry, _)| *entry == name);
+        entries.map(|(_, runs)| *runs).min()
     }
 
     /// Whether the controller `name` of `dialect` runs.
     fn runs(&self, name: &str, dialect: &str) -> bool {
-        let said = self.says(name).or_else(|| self.says(dialect));
-        said.or_else(|| self.says("*")).unwrap_or(false)
+        let own = self.is_enabled(name).or_else(|| self.is_enabled(dialect));
+        own.or_else(|| self.is_enabled("*")).unwrap_or(false)
     }
 
     /// The first entry that is not a valid name.
@@ -58,7 +59,8 @@ impl<'a> List<'a> {
     }
 }
 
-/// The controllers of `dialects` that `list` selects: `*` is all, a name adds, `-` before it leaves out.
+/// The controllers of `dialects` that `list` selects: `*` selects all, a name adds one, and `-` before a name
+/// excludes it.
 ///
 /// # Errors
 /// A sentence that names the unknown entry and lists the known ones.
@@ -98,7 +100,7 @@ pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selectio
 mod tests {
     use super::*;
 
-    /// Those of kcp.
+    /// The reconcilers of kcp.
     const RECONCILERS: [&str; 4] = ["kcp-heartbeat", "kcp-location", "kcp-namespace", "kcp-resource"];
     const ALL: [&str; 6] = [
         "fleet-status",

@@ -1,4 +1,4 @@
-//! Events that are new, that repeat one, and that are too many.
+//! Series of events: new events, repeated events, and events beyond the rate limit.
 //!
 //! As in client-go: equal events of one object are one event with a count, and an object's rate of
 //! events is limited.
@@ -12,7 +12,7 @@ use super::event::{self, EventContent, Series};
 
 /// Silence that ends a series.
 const SILENCE: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
-/// Number of events of one object that are taken at once, and the interval for one more.
+/// Number of events of one object that are accepted at once, and the interval for one more.
 const BURST: f64 = 25.0;
 const REFILL_SECONDS: f64 = 300.0;
 /// Interval at which finished series are forgotten.
@@ -31,7 +31,7 @@ pub(crate) struct Write {
     pub(crate) namespace: String,
     /// Name of the event.
     pub(crate) name: String,
-    /// Whether it is stored.
+    /// Whether the event is stored.
     pub(crate) is_stored: bool,
     /// The object.
     pub(crate) object: Value,
@@ -40,17 +40,17 @@ pub(crate) struct Write {
 /// Outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteResult {
-    /// It is stored.
+    /// The event is stored.
     Stored,
-    /// The stored event is gone.
+    /// The stored event was deleted.
     Gone,
-    /// It is refused.
+    /// The write is refused.
     Refused,
 }
 
 #[derive(Debug)]
 struct SeriesState {
-    told: EventContent,
+    content: EventContent,
     name: String,
     count: u64,
     first: Timestamp,
@@ -78,7 +78,7 @@ pub(super) struct Book {
 impl SeriesState {
     /// The event to store, reported by the process named `instance`.
     fn object(&self, instance: &str) -> Value {
-        let mut object = self.told.object(&self.name, instance, self.first);
+        let mut object = self.content.object(&self.name, instance, self.first);
         if self.count > 1 {
             event::repeat(&mut object, self.count, self.last);
         }
@@ -112,31 +112,31 @@ impl Book {
         }
     }
 
-    /// Records `told` at `now`. Returns whether there is room for it.
-    pub(super) fn note(&mut self, told: EventContent, now: Timestamp) -> bool {
-        if !self.admit(&told.series.uid, now) {
+    /// Records an event at `now`. Returns whether the object's rate limit admits it.
+    pub(super) fn note(&mut self, content: EventContent, now: Timestamp) -> bool {
+        if !self.admit(&content.series.uid, now) {
             return false;
         }
         self.forget(now);
-        let series = told.series.clone();
+        let series = content.series.clone();
         self.unwritten.insert(series.clone());
-        if let Some(seen) = self.series.get_mut(&series)
-            && !seen.is_over(now)
+        if let Some(entry) = self.series.get_mut(&series)
+            && !entry.is_over(now)
         {
-            seen.count += 1;
-            seen.last = now;
+            entry.count += 1;
+            entry.last = now;
             return true;
         }
-        let seen = self.begin(told, now);
-        self.series.insert(series, seen);
+        let entry = self.begin(content, now);
+        self.series.insert(series, entry);
         true
     }
 
-    fn begin(&mut self, told: EventContent, now: Timestamp) -> SeriesState {
+    fn begin(&mut self, content: EventContent, now: Timestamp) -> SeriesState {
         self.number += 1;
         SeriesState {
-            name: told.event_name(now, self.number),
-            told,
+            name: content.event_name(now, self.number),
+            content,
             count: 1,
             first: now,
             last: now,
@@ -144,17 +144,17 @@ impl Book {
         }
     }
 
-    /// The events that are to be written now, each once.
+    /// Takes the events that are to be written now, each once.
     pub(super) fn take(&mut self) -> Vec<Write> {
         let unwritten = std::mem::take(&mut self.unwritten);
         let writes = unwritten.into_iter().filter_map(|series| {
-            let seen = self.series.get(&series)?;
+            let entry = self.series.get(&series)?;
             Some(Write {
-                actor: seen.told.actor,
-                namespace: seen.told.namespace.clone(),
-                name: seen.name.clone(),
-                is_stored: seen.is_stored,
-                object: seen.object(&self.instance),
+                actor: entry.content.actor,
+                namespace: entry.content.namespace.clone(),
+                name: entry.name.clone(),
+                is_stored: entry.is_stored,
+                object: entry.object(&self.instance),
                 series,
             })
         });
@@ -165,15 +165,15 @@ impl Book {
     pub(super) fn wrote(&mut self, series: &Series, result: WriteResult) {
         match result {
             WriteResult::Stored => {
-                if let Some(seen) = self.series.get_mut(series) {
-                    seen.is_stored = true;
+                if let Some(entry) = self.series.get_mut(series) {
+                    entry.is_stored = true;
                 }
             }
             WriteResult::Refused => drop(self.series.remove(series)),
             WriteResult::Gone => {
                 if let Some(old) = self.series.remove(series) {
-                    let seen = self.begin(old.told, old.last);
-                    self.series.insert(series.clone(), seen);
+                    let entry = self.begin(old.content, old.last);
+                    self.series.insert(series.clone(), entry);
                     self.unwritten.insert(series.clone());
                 }
             }
@@ -195,20 +195,20 @@ impl Book {
         admitted
     }
 
-    /// Forgets finished series, and, where that is not enough, the half that was silent longest: a
-    /// repetition of such an event is a new one.
+    /// Forgets finished series, and where that is not enough, the half that was silent longest. A
+    /// repetition of a forgotten event is a new event.
     fn forget(&mut self, now: Timestamp) {
         let unwritten = &self.unwritten;
         if now.duration_since(self.swept) >= SWEEP {
             self.swept = now;
             self.series
-                .retain(|series, seen| !seen.is_over(now) || unwritten.contains(series));
+                .retain(|series, entry| !entry.is_over(now) || unwritten.contains(series));
             self.buckets.retain(|_, bucket| bucket.tokens(now) < BURST);
         }
         if self.series.len() >= REMEMBERED {
-            let middle = median(self.series.values().map(|seen| seen.last));
+            let middle = median(self.series.values().map(|entry| entry.last));
             self.series
-                .retain(|series, seen| seen.last > middle || unwritten.contains(series));
+                .retain(|series, entry| entry.last > middle || unwritten.contains(series));
         }
         if self.buckets.len() >= REMEMBERED {
             let middle = median(self.buckets.values().map(|bucket| bucket.at));

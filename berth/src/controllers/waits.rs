@@ -1,5 +1,5 @@
-//! Events about systems that Berth is to decide and does not yet, since their own scheduler runs
-//! (docs/take-over.md): on the system's SchedulerConfiguration, stored or not.
+//! Events about systems that Berth is configured to decide, but does not decide yet because their own
+//! scheduler runs (docs/take-over.md): on the system's SchedulerConfiguration, stored or not.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) fn spawn(
         leading,
         waiting: WaitingSystems::default(),
     };
-    // It runs until the handle is aborted.
+    // The informer runs until the handle is aborted.
     tokio::spawn(informer::run(
         Arc::clone(engine.source()),
         Scope::One(config::RESOURCE),
@@ -59,12 +59,12 @@ struct Teller {
 struct WaitingSystems(BTreeMap<&'static str, Arc<str>>);
 
 impl WaitingSystems {
-    /// Takes note of the `standing` of `dialect`; the type of the event that is due.
+    /// Records the state of `dialect`, and returns the type of the event that is due.
     fn note(&mut self, dialect: &'static str, standing: &DecidingState) -> Option<NoteType> {
         match standing {
-            DecidingState::Waits(seen) => {
-                let before = self.0.insert(dialect, Arc::clone(seen));
-                (before.as_ref() != Some(seen)).then_some(NoteType::Warning)
+            DecidingState::Waits(evidence) => {
+                let before = self.0.insert(dialect, Arc::clone(evidence));
+                (before.as_ref() != Some(evidence)).then_some(NoteType::Warning)
             }
             DecidingState::Decides => self.0.remove(dialect).map(|_| NoteType::Normal),
             DecidingState::Observes | DecidingState::Misconfigured => {
@@ -88,8 +88,8 @@ impl Teller {
             text: message,
             related: None,
         };
-        let told = EventContent::of_configuration(dialect, stored.map(|stored| &**stored), note);
-        self.events.send(Some(told), self.engine.clock().now());
+        let event = EventContent::of_configuration(dialect, stored.map(|stored| &**stored), note);
+        self.events.send(Some(event), self.engine.clock().now());
     }
 }
 
@@ -125,7 +125,7 @@ impl Handler for Teller {
     }
 }
 
-/// Waits for a change; for ever when no more changes can come.
+/// Waits for a change; waits for ever when the sender is dropped.
 async fn changed<T>(receiver: &mut watch::Receiver<T>) {
     if receiver.changed().await.is_err() {
         std::future::pending::<()>().await;
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_system_that_begins_to_wait_or_no_longer_does_is_told_of_once() {
         let mut waiting = WaitingSystems::default();
-        let waits = |seen: &str| DecidingState::Waits(seen.into());
+        let waits = |evidence: &str| DecidingState::Waits(evidence.into());
         for (standing, expected) in [
             (DecidingState::Decides, None),
             (waits("pod-1 renews its Lease"), Some(NoteType::Warning)),

@@ -1,5 +1,5 @@
-//! Keeps the agents of the demo's clusters alive: members and workload clusters that stop sending heartbeats
-//! are passed over after a while, and nothing runs in the demo that would send them.
+//! Heartbeats of the demo's clusters: after a while, schedulers pass over members and workload clusters that
+//! stop sending heartbeats, and no agents run in the demo.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ const PERIOD: Duration = Duration::from_secs(20);
 /// Clusters whose example heartbeat is older than this are silent on purpose.
 const ALIVE: Duration = Duration::from_secs(60);
 
-/// One field with the time of an agent's last heartbeat.
+/// A field with the time of an agent's last heartbeat.
 pub(super) struct Heartbeat {
-    /// The status of its object.
+    /// Path of the object's status.
     path: String,
     /// Field of the object, as a JSON pointer.
     field: &'static str,
@@ -35,7 +35,7 @@ pub(super) async fn keep(client: Client, heartbeats: Vec<Heartbeat>) {
             let patch = json!([{"op": "replace", "path": heartbeat.field, "value": now}]);
             let body = Some(("application/json-patch+json", &patch));
             let path = &heartbeat.path;
-            // Whoever explores the demo may delete its clusters, and the server may be ending.
+            // The user may have deleted the demo's clusters, and the server may be ending.
             match client.send(Method::PATCH, path, body).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(status)) => tracing::debug!(path, status.message, "a heartbeat was refused"),

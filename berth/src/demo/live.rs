@@ -42,7 +42,8 @@ impl<'a> Live<'a> {
         Ok(Self { client, kubectl })
     }
 
-    /// OCM: the primary cluster is lost, the decision moves to the backup, and back when the primary is.
+    /// OCM: the primary cluster is lost, and the decision moves to the backup; when the primary comes back,
+    /// the decision moves back.
     ///
     /// # Errors
     /// When the server refuses a step, or nothing moves.
@@ -59,10 +60,10 @@ impl<'a> Live<'a> {
         self.patch("managedcluster", MANAGED_CLUSTERS, "primary", &mended)
             .await?;
         self.moves("story-3", "placement.ocm", "primary").await?;
-        self.told("story-3", "DecisionUpdate", 2).await
+        self.show_events("story-3", "DecisionUpdate", 2).await
     }
 
-    /// kcp: a workload cluster is evicted, and the namespaces on it go to another of their location.
+    /// kcp: a workload cluster is evicted, and its namespaces move to another one of their location.
     ///
     /// # Errors
     /// When the server refuses a step, or nothing moves.
@@ -81,7 +82,7 @@ impl<'a> Live<'a> {
         let evict = json!({"spec": {"evictAfter": time::rfc3339(now)}});
         self.patch("workloadcluster", WORKLOAD_CLUSTERS, name, &evict)
             .await?;
-        let begun = Instant::now();
+        let start = Instant::now();
         self.until("the namespaces to move", async || {
             Ok((self.namespaces_on(&evicted).await? == 0).then_some(()))
         })
@@ -89,12 +90,13 @@ impl<'a> Live<'a> {
         let after = self.namespaces_on(&joined).await?;
         say(&format!(
             "Namespaces that left {name} within {}: {before}; on {standby} now: {after}. What they leave is drained by {name}'s syncer:",
-            milliseconds(begun)
+            milliseconds(start)
         ));
         self.placement("shop").await
     }
 
-    /// Shows the clusters of a namespace, and those that it leaves, once the new one has adopted it.
+    /// Shows the clusters of a namespace, with the ones that it leaves, once the new cluster has
+    /// adopted it.
     async fn placement(&self, namespace: &str) -> Result<()> {
         let path = format!("/api/v1/namespaces/{namespace}");
         let annotation = async || {
@@ -155,7 +157,7 @@ impl<'a> Live<'a> {
 
     /// Waits until the decision is for `cluster` alone, and returns the time.
     async fn moves(&self, namespace: &str, name: &str, cluster: &str) -> Result<()> {
-        let begun = Instant::now();
+        let start = Instant::now();
         let path = format!("{DECISIONS}/{namespace}/decisions/{name}");
         self.until(&format!("{name} to move to {cluster}"), async || {
             let places = self.places(&path).await?;
@@ -163,7 +165,7 @@ impl<'a> Live<'a> {
             Ok(is_there.then_some(()))
         })
         .await?;
-        say(&format!("It moved to {cluster} within {}.", milliseconds(begun)));
+        say(&format!("It moved to {cluster} within {}.", milliseconds(start)));
         Ok(())
     }
 
@@ -187,7 +189,7 @@ impl<'a> Live<'a> {
     }
 
     /// Shows the events with `reason`, once there are `count`.
-    async fn told(&self, namespace: &str, reason: &str, count: usize) -> Result<()> {
+    async fn show_events(&self, namespace: &str, reason: &str, count: usize) -> Result<()> {
         let path = format!("/api/v1/namespaces/{namespace}/events?fieldSelector=reason={reason}");
         self.until("the events", async || {
             let list = self.client.get(&path).await?;
@@ -201,7 +203,7 @@ impl<'a> Live<'a> {
         self.get(&path).await
     }
 
-    /// Prints the table the server answers with: the columns that are always shown.
+    /// Prints the table of the server's answer, with the columns that are always shown.
     async fn get(&self, path: &str) -> Result<()> {
         let request = Request::get(path).header("accept", AS_TABLE).body(Vec::new())?;
         let shown: Value = self
@@ -224,14 +226,14 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Asks until there is an answer.
+    /// Repeats `ask` until there is an answer.
     async fn until<T>(&self, what: &str, ask: impl AsyncFn() -> Result<Option<T>>) -> Result<T> {
-        let begun = Instant::now();
+        let start = Instant::now();
         loop {
             if let Some(answer) = ask().await? {
                 return Ok(answer);
             }
-            if begun.elapsed() > PATIENCE {
+            if start.elapsed() > PATIENCE {
                 bail!("waited {PATIENCE:?} for {what}");
             }
             tokio::time::sleep(AGAIN).await;
@@ -243,7 +245,7 @@ fn name_of(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
-/// Another workload cluster like `cluster`, ready at `now`, and feasible.
+/// A copy of the workload cluster `cluster` with another name, ready at `now`, and feasible.
 fn like(cluster: &Value, name: &str, now: Timestamp) -> Value {
     json!({
         "apiVersion": cluster["apiVersion"], "kind": cluster["kind"],

@@ -18,9 +18,9 @@ use serde_json::json;
 use super::examples;
 
 const GROUP: &str = "/apis/scheduling.berth.dev/v1alpha1";
-/// Time that a decision is waited for.
+/// Time limit of the wait for a decision.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Pause before it is asked for again.
+/// Pause before the decision is read again.
 const AGAIN: Duration = Duration::from_millis(10);
 
 /// openMCP: a shared cluster with room, a new exclusive one, and a purpose that is not configured.
@@ -66,7 +66,7 @@ pub(super) async fn fleet(client: &mut Client, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// kcp: a namespace gets a workload cluster, and one opted out.
+/// kcp: a namespace gets a workload cluster, and another one has opted out.
 ///
 /// # Errors
 /// When the server refuses a step.
@@ -179,10 +179,10 @@ fn say(text: &str) {
     berth_commands::say!("{}\n", heading(text));
 }
 
-/// All of it, for tools that read ClusterProfiles and PlacementDecisions.
+/// Publishes all decisions, for tools that read ClusterProfiles and PlacementDecisions.
 ///
 /// # Errors
-/// When the server refuses it.
+/// When the server refuses the Publication.
 pub(super) async fn publish(client: &mut Client, now: Timestamp) -> Result<()> {
     load(client, "consumers/publication.yaml", now).await
 }
@@ -204,7 +204,7 @@ async fn load(client: &mut Client, path: &str, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Waits for the decision `name`, whose object a controller makes from loaded objects.
+/// Waits for the decision `name`: a controller creates its object from loaded objects.
 async fn appears(client: &Client, namespace: &str, name: &str) -> Result<()> {
     let path = format!("{GROUP}/namespaces/{namespace}/decisions/{name}");
     let waited = async {
@@ -217,8 +217,8 @@ async fn appears(client: &Client, namespace: &str, name: &str) -> Result<()> {
         .with_context(|| format!("{namespace}/{name} is not there after {PATIENCE:?}"))
 }
 
-/// Prints the scheduler's decision, binds it when a cluster fits, and prints the binding. Without a
-/// namespace it is a ClusterDecision.
+/// Prints the scheduler's decision, binds it when a cluster fits, and prints the binding. An empty
+/// `namespace` means a ClusterDecision.
 async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
     let (path, shown_name) = if namespace.is_empty() {
         (format!("{GROUP}/clusterdecisions/{name}"), name.to_owned())
@@ -304,7 +304,7 @@ fn row(candidate: &Candidate, has_amounts: bool) -> Vec<String> {
     row
 }
 
-/// The Target without its dialect; a cluster that is named and does not exist has only its name.
+/// The name of the Target without its dialect; of a cluster that does not exist, the given name.
 fn target(candidate: &Candidate) -> &str {
     match candidate.target.rsplit_once('.') {
         Some((name, _)) => name,

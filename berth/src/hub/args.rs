@@ -1,4 +1,4 @@
-//! Flags about the hub. Flags have the names of k8s.io/apiserver where it has one.
+//! Flags about the hub. They have the names of k8s.io/apiserver's flags, where it has such a flag.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub struct HubArgs {
 }
 
 impl HubArgs {
-    /// Whether the objects of `dialect` are on the hub; the last flag about it counts.
+    /// Whether the objects of `dialect` are on the hub; the last flag about the dialect counts.
     #[must_use]
     pub fn is_on_hub(&self, dialect: &str) -> bool {
         place(&self.source, dialect) == Place::Hub
@@ -95,12 +95,12 @@ mod tests {
 
     #[test]
     fn on_a_hub_a_system_that_is_not_named_is_off() {
-        let said = |texts: &[&str]| only_named(texts.iter().map(|text| source(text).unwrap()).collect());
+        let sources = |texts: &[&str]| only_named(texts.iter().map(|text| source(text).unwrap()).collect());
         for system in ["kcp", "ocm"] {
-            assert_eq!(place(&said(&[]), system), Place::Off);
+            assert_eq!(place(&sources(&[]), system), Place::Off);
         }
-        assert_eq!(place(&said(&["kcp=hub"]), "kcp"), Place::Hub);
-        assert_eq!(place(&said(&["ocm=owned"]), "ocm"), Place::Owned);
-        assert_eq!(place(&said(&["ocm=owned"]), "gardener"), Place::Off);
+        assert_eq!(place(&sources(&["kcp=hub"]), "kcp"), Place::Hub);
+        assert_eq!(place(&sources(&["ocm=owned"]), "ocm"), Place::Owned);
+        assert_eq!(place(&sources(&["ocm=owned"]), "gardener"), Place::Off);
     }
 }

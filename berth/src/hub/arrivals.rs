@@ -1,5 +1,5 @@
-//! Namespaces that have just been made on the hub: a `kubectl apply` that creates one and then an
-//! object in it gets no error because the copy is still on the way.
+//! Namespaces that were just created on the hub: a `kubectl apply` that creates a namespace and then an
+//! object in it must not fail because the copy is still on the way.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use http::{HeaderMap, Response};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
 
-/// Time limit of the hub's word about a namespace, and of the namespace itself.
+/// Time limit of the hub's answer about a namespace and of its copy.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// An API whose creates wait for their namespace, if the hub has it.
+/// An API in which a create waits for its namespace, if the hub has it.
 pub(crate) struct Arrivals {
     api: Arc<dyn Api>,
     store: Arc<dyn Store>,
@@ -24,7 +24,7 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Puts the waiting before `api`, whose namespaces are copied into `store`.
+    /// Adds the waiting to `api`, whose namespaces are copied into `store`.
     pub(crate) fn new(api: Arc<dyn Api>, store: Arc<dyn Store>, client: Client) -> Self {
         Self {
             api,
@@ -75,7 +75,7 @@ impl Api for Arrivals {
     async fn dispatch(&self, request: AuthorizedRequest) -> Response<Body> {
         let info = &request.info;
         if info.verb == "create" && !info.namespace.is_empty() && !self.has(&info.namespace) {
-            // Admission reports the error when the time is over.
+            // Without the namespace after that time, admission reports the error.
             drop(tokio::time::timeout(PATIENCE, self.wait_for(&info.namespace)).await);
         }
         self.api.dispatch(request).await

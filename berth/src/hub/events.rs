@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::controllers::{EventWrite, Sink, WriteResult};
 
-/// The API version events are written in.
+/// The API version of written events.
 const VERSION: &str = "events.k8s.io/v1";
 
 /// Writes events to the hub.
@@ -52,7 +52,7 @@ impl Sink for HubEvents {
         };
         let mut written = self.wire.send(ask(write.actor)).await;
         if matches!(&written, Err(status) if status.code == 403) {
-            // Where only Berth's own objects are decided, it needs no right to impersonate.
+            // Where Berth decides only about its own objects, it has no right to impersonate.
             written = self.wire.send(ask("")).await;
         }
         match written {

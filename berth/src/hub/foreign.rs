@@ -16,7 +16,7 @@ use serde_json::Value;
 /// creates such APIServices for CustomResourceDefinitions, too.
 ///
 /// # Errors
-/// Every such APIService with the way out; or that they cannot be listed, which `strict` makes an error.
+/// Every such APIService, with the way out. When APIServices cannot be listed, and `strict` is true.
 pub(super) async fn check(client: &Client, installation: &Installation, strict: bool) -> Result<()> {
     let kind = GroupVersionKind::gvk("apiregistration.k8s.io", "v1", "APIService");
     let services: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));

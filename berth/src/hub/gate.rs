@@ -1,8 +1,8 @@
-//! Before the virtual API: requests about a system that has not been read from the hub yet get 503 with
-//! Retry-After. So do lists that could miss some of its objects, and watches that could start from such
-//! a list: a controller that relies on the list would delete the objects that belong to the missing
-//! ones. Lists that select only other systems are answered. PublishedDecisions have names without a
-//! system, so they do this check themselves.
+//! Gate before the virtual API: requests about a system that has not been read from the hub yet get 503
+//! with Retry-After. So do lists that could miss some of the system's objects, and watches that could
+//! start from such a list: a controller that relies on an incomplete list would delete what belongs to
+//! the missing objects. Lists that select only other systems are answered. PublishedDecisions, whose
+//! names have no system, have this check in their own code.
 
 use std::sync::Arc;
 
@@ -54,9 +54,9 @@ fn is_past(info: &RequestInfo) -> bool {
         || info.subresource == "history"
 }
 
-/// The answer to a list or a watch that could miss objects of `held`, the systems that are not read yet.
+/// The refusal of a list or a watch that could miss objects of `held`, the systems that are not read yet.
 fn refusal(info: &RequestInfo, held: impl Iterator<Item = Behind>) -> Option<Status> {
-    // A selector that cannot be read has an answer of its own.
+    // An invalid selector is reported elsewhere.
     let fields = FieldSelector::parse(info.query.first("fieldSelector").unwrap_or_default()).ok()?;
     let missed: Vec<(&str, String)> = held
         .filter_map(|held| match &held {
@@ -75,11 +75,11 @@ fn refusal(info: &RequestInfo, held: impl Iterator<Item = Behind>) -> Option<Sta
             "use --field-selector decision=<name> with a decision of another system".to_owned()
         }
         _ => {
-            let others: Vec<String> = missed
+            let other_systems: Vec<String> = missed
                 .iter()
                 .map(|(dialect, _)| format!("spec.dialect!={dialect}"))
                 .collect();
-            format!("use --field-selector {} for the others", others.join(","))
+            format!("use --field-selector {} for the others", other_systems.join(","))
         }
     };
     let text = format!(
@@ -241,16 +241,16 @@ mod tests {
 
     #[test]
     fn history_is_read_whatever_is_not_read_from_the_hub_yet() {
-        let asked = |resource: &str, subresource: &str| {
+        let is_history = |resource: &str, subresource: &str| {
             is_past(&RequestInfo {
                 resource: resource.to_owned(),
                 subresource: subresource.to_owned(),
                 ..RequestInfo::default()
             })
         };
-        assert!(asked("decisionrecords", "") && asked("clusterdecisionrecords", ""));
-        assert!(asked("decisions", "history") && asked("clusterdecisions", "history"));
-        assert!(!asked("decisions", "") && !asked("decisions", "scheduling"));
+        assert!(is_history("decisionrecords", "") && is_history("clusterdecisionrecords", ""));
+        assert!(is_history("decisions", "history") && is_history("clusterdecisions", "history"));
+        assert!(!is_history("decisions", "") && !is_history("decisions", "scheduling"));
     }
 
     #[test]

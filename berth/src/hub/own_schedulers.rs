@@ -1,5 +1,6 @@
-//! Looks whether the systems' own schedulers run on the hub, for as long as Berth might decide there: two
-//! that decide the same undo each other's work, so that Berth waits (docs/take-over.md).
+//! Checks whether the systems' own schedulers run on the hub, for as long as Berth might decide there. Two
+//! schedulers of the same objects would undo each other's work, so that Berth waits for the other one to stop
+//! (docs/take-over.md).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(crate) struct Watchman {
     modes: Arc<Modes>,
     schedulers: Vec<(&'static str, OwnScheduler)>,
     renewals: Renewals,
-    /// The systems of whose scheduler something is known.
+    /// The systems whose scheduler has a known state.
     known: BTreeSet<&'static str>,
 }
 
@@ -37,7 +38,7 @@ pub(crate) struct Watchman {
 enum LeaseClause {
     Runs(String),
     Stopped,
-    /// They cannot be read; `passing` if this may end by itself.
+    /// The Leases cannot be read; `passing` if the problem may end by itself.
     Unknown {
         text: String,
         passing: bool,
@@ -45,14 +46,14 @@ enum LeaseClause {
 }
 
 impl Watchman {
-    /// The one for the systems that are `there`, on the hub behind `client`.
+    /// The watchman for the systems `there`, whose objects are on the hub behind `client`.
     pub(crate) fn new(
         client: Client,
         engine: &Arc<Engine>,
         modes: &Arc<Modes>,
-        there: impl Fn(&str) -> bool,
+        is_on_hub: impl Fn(&str) -> bool,
     ) -> Self {
-        let on_hub = engine.dialects().filter(|dialect| there(dialect.name()));
+        let on_hub = engine.dialects().filter(|dialect| is_on_hub(dialect.name()));
         let schedulers = on_hub.filter_map(|dialect| Some((dialect.name(), dialect.on_hub().scheduler?)));
         Self {
             client,
@@ -64,7 +65,7 @@ impl Watchman {
         }
     }
 
-    /// Looks once, and then again and again until the handle is aborted.
+    /// Checks once, and then again at each interval until the handle is aborted.
     pub(crate) async fn begin(mut self) -> JoinHandle<()> {
         self.look().await;
         tokio::spawn(async move {
@@ -75,7 +76,7 @@ impl Watchman {
         })
     }
 
-    /// Reads every Lease, and records its state.
+    /// Reads every Lease, and records the state of each scheduler.
     async fn look(&mut self) {
         let names = self.schedulers.iter().flat_map(|(_, scheduler)| scheduler.leases);
         let client = &self.client;
@@ -84,8 +85,8 @@ impl Watchman {
         let now = self.engine.clock().now();
         let mut is_news = false;
         for (dialect, scheduler) in self.schedulers.clone() {
-            let seen = match told(&mut self.renewals, &scheduler, &read, now) {
-                // The last known state holds while the hub is out of reach.
+            let evidence = match lease_clause(&mut self.renewals, &scheduler, &read, now) {
+                // While the hub is out of reach, the last known state counts.
                 LeaseClause::Unknown { passing: true, .. } if self.known.contains(dialect) => continue,
                 LeaseClause::Unknown { text, .. } => Some(text),
                 LeaseClause::Runs(text) => {
@@ -97,9 +98,9 @@ impl Watchman {
                     None
                 }
             };
-            if self.modes.own_schedulers().note(dialect, seen.as_deref()) {
+            if self.modes.own_schedulers().note(dialect, evidence.as_deref()) {
                 is_news = true;
-                self.tell(dialect, seen.as_deref());
+                self.tell(dialect, evidence.as_deref());
             }
         }
         if is_news {
@@ -130,7 +131,12 @@ impl Watchman {
 }
 
 /// Judges the Leases of `scheduler`, from the state `read` at `now`.
-fn told(renewals: &mut Renewals, scheduler: &OwnScheduler, read: &Read, now: Timestamp) -> LeaseClause {
+fn lease_clause(
+    renewals: &mut Renewals,
+    scheduler: &OwnScheduler,
+    read: &Read,
+    now: Timestamp,
+) -> LeaseClause {
     let mut unknown = None;
     for name in scheduler.leases {
         let lease = format!("{}/{}", name.namespace, name.name);
@@ -168,7 +174,7 @@ mod tests {
         dialect.on_hub().scheduler.unwrap()
     }
 
-    fn held(now: Timestamp) -> Value {
+    fn held_lease(now: Timestamp) -> Value {
         json!({"spec": {
             "holderIdentity": "pod-1", "leaseDurationSeconds": 15, "renewTime": berth_apimachinery::time::rfc3339_micro(now),
         }})
@@ -181,9 +187,9 @@ mod tests {
         let [first, second] = gardener.leases else {
             panic!("gardener-operator and the defaults have a Lease each");
         };
-        let mut read: Read = [(*first, Ok(None)), (*second, Ok(Some(held(now))))].into();
+        let mut read: Read = [(*first, Ok(None)), (*second, Ok(Some(held_lease(now))))].into();
         let mut renewals = Renewals::default();
-        let LeaseClause::Runs(text) = told(&mut renewals, &gardener, &read, now) else {
+        let LeaseClause::Runs(text) = lease_clause(&mut renewals, &gardener, &read, now) else {
             panic!("it runs");
         };
         assert_eq!(
@@ -191,7 +197,10 @@ mod tests {
             "gardener-scheduler runs: pod-1 renews its Lease kube-system/gardener-scheduler-leader-election"
         );
         read.insert(*second, Ok(None));
-        assert_eq!(told(&mut renewals, &gardener, &read, now), LeaseClause::Stopped);
+        assert_eq!(
+            lease_clause(&mut renewals, &gardener, &read, now),
+            LeaseClause::Stopped
+        );
     }
 
     #[test]
@@ -200,7 +209,8 @@ mod tests {
         let refused = |code| Status::failure(code, "Reason", "no".to_owned());
         for (code, expected) in [(403, false), (503, true)] {
             let read: Read = [(ocm.leases[0], Err(refused(code)))].into();
-            let LeaseClause::Unknown { text, passing } = told(&mut Renewals::default(), &ocm, &read, now)
+            let LeaseClause::Unknown { text, passing } =
+                lease_clause(&mut Renewals::default(), &ocm, &read, now)
             else {
                 panic!("nobody knows");
             };

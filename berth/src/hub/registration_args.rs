@@ -9,7 +9,7 @@ use berth_apimachinery::duration::parse_unsigned;
 use clap::Args;
 use jiff::SignedDuration;
 
-/// The annotation that asks for a new CA before its time.
+/// The annotation that requests a new CA before the current one is due for renewal.
 const ROTATE: &str = "scheduling.berth.dev/rotate-ca";
 
 /// Arguments about who finds Berth on the hub, and whom it is to trust.
@@ -57,7 +57,7 @@ impl RegistrationArgs {
     /// Issuer of the serving certificate; `given` if it comes from files.
     ///
     /// # Errors
-    /// When a step of a rotation would be longer than time goes.
+    /// When a step of a rotation would be too long for a duration.
     pub(crate) fn issuer(&self, given: bool) -> Result<Issuer> {
         Ok(match (&self.ca_secret, given, &self.ca_bundle_file) {
             (Some(secret), ..) => Issuer::Shared(SharedCaOptions {

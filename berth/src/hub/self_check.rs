@@ -1,5 +1,5 @@
-//! Rights and objects missing on the hub, checked before anything is served, each with the command that
-//! fixes it.
+//! Check for rights and objects that are missing on the hub, before anything is served. Each has the
+//! command that fixes it.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use super::HubArgs;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Pause before the next attempt.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The key without which no user comes through the aggregator.
+/// The key of the CA without which no request comes through the aggregator.
 const PROXY_CA: &str = "requestheader-client-ca-file";
 
 /// Checks that Berth has its rights on the hub, and that the hub has the objects that Berth needs:
@@ -62,9 +62,9 @@ pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<(
     let (list, get) = (["list", "watch"].as_slice(), ["get"].as_slice());
     let mut read: Vec<_> = berth_hub::mirror::ALWAYS.map(|followed| (followed, list)).into();
     if !observing {
-        let asked = berth_aggregation::policies::WATCHED.into_iter();
+        let watched = berth_aggregation::policies::WATCHED.into_iter();
         read.extend(
-            asked
+            watched
                 .chain([berth_hub::mirror::QUOTAS])
                 .map(|followed| (followed, list)),
         );
@@ -134,7 +134,7 @@ async fn published(client: &Client, user: &str) -> Option<String> {
     }
 }
 
-/// Whether the user may ask for a review.
+/// Problem with the right to create a review.
 async fn delegation(client: &Client, user: &str, group: &str, resource: &str) -> Result<Option<String>> {
     if allowed(client, "create", group, resource, "").await? {
         return Ok(None);
@@ -146,7 +146,7 @@ async fn delegation(client: &Client, user: &str, group: &str, resource: &str) ->
     )))
 }
 
-/// Whether the objects Berth keeps a copy of, or needs now and then, can be read.
+/// Problem with the right to read a resource that Berth copies, or reads at times.
 async fn reading(client: &Client, group: &str, resource: &str, verbs: &[&str]) -> Result<Option<String>> {
     for verb in verbs {
         if !allowed(client, verb, group, resource, "").await? {
@@ -167,7 +167,7 @@ async fn reading(client: &Client, group: &str, resource: &str, verbs: &[&str]) -
     Ok(None)
 }
 
-/// Whether Berth may keep its lock records.
+/// Problem with the right to write Berth's lock records.
 async fn locking(client: &Client, namespace: &str) -> Result<Option<String>> {
     for verb in ["get", "create", "update"] {
         if !allowed(client, verb, "coordination.k8s.io", "leases", namespace).await? {

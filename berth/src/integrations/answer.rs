@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 /// The requested decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DecisionReference {
-    /// Its namespace; empty for a ClusterDecision.
+    /// The decision's namespace; empty for a ClusterDecision.
     pub(super) namespace: String,
-    /// Its name: `<source>.<system>`.
+    /// The decision's name: `<source>.<system>`.
     pub(super) name: String,
 }
 
@@ -20,12 +20,12 @@ impl DecisionReference {
     /// Decision that Argo CD's `input.parameters` name.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
+    /// Everything that is wrong with the parameters.
     pub(super) fn of_parameters(parameters: &Value) -> Result<Self, Status> {
         const PATH: &str = "input.parameters";
         let mut errors = Vec::new();
-        let given = parameters.as_object();
-        for key in given.into_iter().flat_map(|given| given.keys()) {
+        let keys = parameters.as_object();
+        for key in keys.into_iter().flat_map(|keys| keys.keys()) {
             if key != "name" && key != "namespace" {
                 errors.push(FieldError::not_supported(
                     PATH,
@@ -65,7 +65,7 @@ impl DecisionReference {
             .ok_or_else(|| self.not_found())
     }
 
-    /// 404: no list of clusters, so nothing is removed.
+    /// The answer 404: an error and no list of clusters, so that the tools remove nothing.
     pub(super) fn not_found(&self) -> Status {
         let resource = if self.namespace.is_empty() {
             CLUSTER_DECISIONS
@@ -96,16 +96,16 @@ pub(super) fn clusters(
         decision: &wanted.name,
     };
     let entries = flat::entries(about, &*snapshot.inventory, &view, now);
-    Ok(entries.into_iter().map(shown).collect())
+    Ok(entries.into_iter().map(flat_entry).collect())
 }
 
 /// One cluster: its flat keys, and its labels.
-fn shown(entry: Entry) -> Value {
-    let mut shown = json!(entry.keys);
-    shown["labels"] = entry
+fn flat_entry(entry: Entry) -> Value {
+    let mut flat_entry = json!(entry.keys);
+    flat_entry["labels"] = entry
         .target
         .map_or_else(|| json!({}), |(_, view)| json!(view.labels));
-    shown
+    flat_entry
 }
 
 #[cfg(test)]

@@ -20,12 +20,12 @@ pub struct Callers {
     pub token: Option<TokenFile>,
     /// Callers that show a client certificate of this CA.
     pub client_ca: Option<CaPool>,
-    /// The time certificates are judged by.
+    /// The clock for the validity of certificates.
     pub clock: Arc<dyn Clock>,
 }
 
 impl Callers {
-    /// Whether the request with `headers` that came over `peer` is answered.
+    /// Checks the credentials of a request with `headers` that came over `peer`.
     ///
     /// # Errors
     /// 401 without credentials, 403 for a wrong token, 503 when the token cannot be read.
@@ -63,7 +63,7 @@ impl TokenFile {
         Ok(Self(path.to_owned()))
     }
 
-    /// Whether `headers` show the token.
+    /// Checks that `headers` have the token.
     ///
     /// # Errors
     /// 401 without a token, 403 with another one, 503 when the file cannot be read or has none.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Platforms to install on: as the release's archives name it, and as krew selects it.
+/// Platforms to install on, each with its name in the release's archives and with krew's selectors.
 const PLATFORMS: [(&str, &str, &str); 2] = [
     ("linux-x86_64", "linux", "amd64"),
     ("linux-aarch64", "linux", "arm64"),
@@ -29,7 +29,7 @@ pub struct KrewArgs {
 /// The Plugin of krew's index.
 ///
 /// # Errors
-/// When the address of the release is missing, or the sums name none of its archives.
+/// When the address of the release is missing, or the sums do not name an archive.
 pub fn krew(args: &KrewArgs) -> Result<Value> {
     let (Some(url), Some(file)) = (&args.release_url, &args.checksums) else {
         bail!(
@@ -96,7 +96,7 @@ fn sum_of<'a>(sums: &'a str, name: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    /// Sums of both archives, and of what krew has no use for.
+    /// Sums of both archives, and of files that krew does not use.
     fn sums() -> String {
         let (one, two) = ("A1".repeat(32), "b2".repeat(32));
         format!(

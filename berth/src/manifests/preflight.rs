@@ -43,13 +43,13 @@ mod tests {
 
     #[test]
     fn who_lets_berth_decide_is_told_what_has_to_be_stopped() {
-        let told = notes(&Installation::on_hub());
+        let lines = notes(&Installation::on_hub());
         let of = |system: &str| {
-            let found = told
+            let found = lines
                 .iter()
                 .find(|line| line.starts_with(&format!("note: {system}: ")));
             found
-                .unwrap_or_else(|| panic!("{system} is not in {told:?}"))
+                .unwrap_or_else(|| panic!("{system} is not in {lines:?}"))
                 .as_str()
         };
         assert!(of("ocm").contains("open-cluster-management-hub/placement-lock"));
@@ -60,7 +60,7 @@ mod tests {
                 && of("fleet").contains("otherScheduler: Ignore")
         );
         assert!(of("karmada").contains("karmada-system/karmada-scheduler"));
-        assert_eq!(told.len(), 5, "kcp brings none along: {told:?}");
+        assert_eq!(lines.len(), 5, "kcp brings none along: {lines:?}");
         assert!(
             notes(&Installation::on_hub().observing()).is_empty(),
             "who only looks stops nobody"

@@ -1,5 +1,6 @@
 //! Completion of `kubectl berth`: kubectl runs `kubectl_complete-berth` with the words after `berth`.
-//! It reads proposals, one a line, and after them a number, a directive for the shell.
+//! From the output it reads proposals, one in a line, and then a number, which is a directive for the
+//! shell.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,9 +11,9 @@ use clap::{Arg, ArgAction, Command};
 use http::Method;
 use serde_json::Value;
 
-/// Time limit of a server: a shell waits.
+/// Time limit of a server's answer, since the shell waits for it.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Most names that are asked for.
+/// Most names that are requested from a server.
 const MOST: usize = 500;
 
 /// Proposals for the next word.
@@ -37,7 +38,7 @@ impl fmt::Display for Proposals {
     }
 }
 
-/// Names that a server or a kubeconfig knows.
+/// Sort of names, which a server or a kubeconfig knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
     Contexts,
@@ -49,15 +50,15 @@ enum Names {
 /// Kind of a word.
 #[derive(Debug, PartialEq)]
 enum WordKind {
-    /// One of these.
+    /// One of the given words.
     Words(Vec<(String, String)>),
-    /// A name of those.
+    /// A name of the given sort.
     Names(Names),
     /// A path.
     Files,
 }
 
-/// The words so far, parsed as far as completion needs.
+/// The words before the completed one, parsed as far as completion needs.
 #[derive(Debug, Default)]
 struct CommandLine {
     kubeconfig: Option<String>,
@@ -65,7 +66,7 @@ struct CommandLine {
     namespace: Option<String>,
 }
 
-/// Proposals for the last of `words`, which are behind `root`.
+/// Proposals for the last of `words`, which follow `root`.
 pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
     let (before, partial) = words
         .split_last()
@@ -76,8 +77,8 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
         WordKind::Words(words) => proposals.words = words,
         WordKind::Files => proposals.files = true,
         WordKind::Names(names) => {
-            let asked = tokio::time::timeout(PATIENCE, names_of(names, &given, partial)).await;
-            proposals.words = asked.unwrap_or_default();
+            let found = tokio::time::timeout(PATIENCE, names_of(names, &given, partial)).await;
+            proposals.words = found.unwrap_or_default();
         }
     }
     // `--flag=val` is completed as one word.
@@ -92,7 +93,7 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
     proposals
 }
 
-/// Kind of the word after `before`, whose beginning is `partial`.
+/// Kind of the word that follows `before` and begins with `partial`.
 fn next(root: &Command, before: &[String], partial: &str) -> (WordKind, CommandLine) {
     let mut command = root;
     let mut given = CommandLine::default();
@@ -151,7 +152,7 @@ fn arguments<'a>(root: &'a Command, command: &'a Command) -> impl Iterator<Item 
     own.chain(global).filter(|arg| !arg.is_positional())
 }
 
-/// The flag that `word` is, with its value if that is in the same word.
+/// The flag in `word`, with its value if the word contains both.
 fn flag<'a, 'b>(
     root: &'a Command,
     command: &'a Command,
@@ -221,7 +222,7 @@ impl CommandLine {
     }
 }
 
-/// The existing names; none without an answer or the right to read them.
+/// The existing names; empty without an answer, or without the right to read them.
 async fn names_of(names: Names, given: &CommandLine, partial: &str) -> Vec<(String, String)> {
     let kubeconfig = given.kubeconfig.as_deref().map(std::path::Path::new);
     if names == Names::Contexts {
@@ -260,8 +261,8 @@ async fn names_of(names: Names, given: &CommandLine, partial: &str) -> Vec<(Stri
     all
 }
 
-/// The object of the Decision `item` as `KIND/NAME`, if its kind is `kind` in that spelling, with its
-/// place in a word.
+/// The object of the Decision `item` as `KIND/NAME`, with `kind` as the user spells it, and its place
+/// in a word; `None` for an object of another kind.
 fn of_kind(item: &Value, kind: &str) -> Option<(String, String)> {
     let source = &item["spec"]["sourceRef"];
     let (own, name) = (source["kind"].as_str()?, source["name"].as_str()?);

@@ -23,7 +23,8 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// Users with certificates of the data folder's CA, rights by the RBAC objects served here.
+    /// Access with client certificates of the data folder's CA, and with rights by the RBAC objects
+    /// that are served here.
     ///
     /// # Errors
     /// When a CA file cannot be read, or a header name is invalid.
@@ -36,7 +37,7 @@ impl Access {
         })
     }
 
-    /// The hub's users, with the rights the hub gives them.
+    /// Access for the hub's users, with the rights that the hub grants them.
     pub(super) fn of_hub(
         options: &Options,
         hub: &Hub,

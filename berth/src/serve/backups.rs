@@ -1,7 +1,7 @@
 //! Answers `berth backup` at a socket in the data folder, while the server serves.
 //!
-//! Every client that connects gets a backup; nothing is read from it. Only the owner can reach folder
-//! and socket, and could read the database as well.
+//! Every client that connects gets a backup; the server reads nothing from the connection. Only the
+//! owner can reach folder and socket, and could read the database as well.
 
 use std::fs::{self, Permissions};
 use std::io::{BufWriter, ErrorKind};
@@ -16,13 +16,13 @@ use tokio::task::JoinHandle;
 
 use crate::backup::SOCKET;
 
-/// Time limit of a silent reader of a backup.
+/// Time limit for a client that does not read its backup.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Wait when connections cannot be accepted.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Answers in `folder` until the task is aborted. Without a socket the server still serves, and logs
-/// that.
+/// Answers at the socket in `folder` until the task is aborted. Without a socket the server still
+/// serves, and logs the problem.
 pub(super) fn answer(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> {
     let path = folder.join(SOCKET);
     match bind(&path) {
@@ -38,8 +38,8 @@ pub(super) fn answer(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> 
 }
 
 fn bind(path: &Path) -> std::io::Result<UnixListener> {
-    // The socket is from a server that was killed: this process has the database, so no other one
-    // answers there.
+    // The socket is left over from a server that was killed: this process has opened the database, so
+    // that no other process answers there.
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -62,7 +62,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// One after the other: each reads the whole store.
+/// Writes backups one after the other, since each reads the whole store.
 async fn serve(bound: SocketFile, backups: Backups) {
     loop {
         let stream = match bound.listener.accept().await {
@@ -74,8 +74,8 @@ async fn serve(bound: SocketFile, backups: Backups) {
             }
         };
         let backups = backups.clone();
-        let taken = tokio::task::spawn_blocking(move || write(stream, &backups)).await;
-        match taken.map_err(anyhow::Error::from).and_then(|taken| taken) {
+        let result = tokio::task::spawn_blocking(move || write(stream, &backups)).await;
+        match result.map_err(anyhow::Error::from).and_then(|result| result) {
             Ok(Contents { revision, objects }) => tracing::info!(%revision, objects, "backup taken"),
             Err(problem) => tracing::warn!(
                 problem = format!("{problem:#}"),

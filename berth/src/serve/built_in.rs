@@ -7,8 +7,8 @@ use berth_storage::{Expect, Step, Store, StoreError};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Creates the missing ones for `dialects`. Dialects with objects `on_hub` are left out: there the system
-/// creates them.
+/// Creates the missing objects of `dialects`. Dialects with objects `on_hub` are left out: there the system
+/// itself creates them.
 ///
 /// # Errors
 /// When the store refuses.
@@ -18,9 +18,9 @@ pub(super) async fn ensure(
     on_hub: impl Fn(&str) -> bool,
     clock: &dyn Clock,
 ) -> Result<(), StoreError> {
-    let here = dialects.iter().filter(|dialect| !on_hub(dialect.name()));
-    for (key, mut object) in here.flat_map(|dialect| dialect.built_in()) {
-        // A start must be possible without a write, as the disk may be full.
+    let owned = dialects.iter().filter(|dialect| !on_hub(dialect.name()));
+    for (key, mut object) in owned.flat_map(|dialect| dialect.built_in()) {
+        // A start without a write has to be possible, since the disk may be full.
         if store
             .cached(key.resource)
             .get(&key.namespace, &key.name)
@@ -62,7 +62,7 @@ mod tests {
 
     use super::*;
 
-    async fn made(on_hub: &[&str]) -> Vec<String> {
+    async fn built_in(on_hub: &[&str]) -> Vec<String> {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let dialects = berth_dialect_registry::all();
         for _ in 0..2 {
@@ -79,8 +79,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_a_system_makes_by_itself_is_made_wherever_its_objects_are_stored_here() {
-        assert_eq!(made(&[]).await, ["default", "global"]);
-        assert_eq!(made(&["gardener"]).await, ["default", "global"]);
-        assert!(made(&["ocm"]).await.is_empty());
+        assert_eq!(built_in(&[]).await, ["default", "global"]);
+        assert_eq!(built_in(&["gardener"]).await, ["default", "global"]);
+        assert!(built_in(&["ocm"]).await.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! `--config FILE`: a system's own configuration file, taken unmodified where no SchedulerConfiguration is
+//! `--config FILE`: a system's own configuration file, used unmodified where no SchedulerConfiguration is
 //! stored.
 
 use std::collections::BTreeSet;
@@ -18,10 +18,12 @@ use serde_json::{Value, json};
 
 use super::groups::Parts;
 
-/// Stores the configuration in each file, validated, for its dialect; a stored one wins over a file.
+/// Validates the configuration in each file, and stores it for its dialect. A stored
+/// SchedulerConfiguration takes precedence over a file.
 ///
 /// # Errors
-/// When a file cannot be read, is of no dialect, or breaks its rules: every error of the file.
+/// When a file cannot be read, is of no dialect, or is invalid: the message has every error of the
+/// file.
 pub(super) async fn fill(
     store: &Arc<dyn Store>,
     parts: &Parts,
@@ -55,7 +57,7 @@ pub(super) async fn fill(
     Ok(())
 }
 
-/// Makes every system decide by the chosen `rules`; the rest of its configuration holds.
+/// Makes every system decide by the chosen `rules`; the rest of its configuration stays.
 ///
 /// # Errors
 /// When it cannot be stored.
@@ -95,7 +97,7 @@ fn read(
     }
     let kind = SchedulerConfiguration::new(dialects.to_vec());
     let mut errors = kind.problems(file, now);
-    // The dialect itself has reported those below its own part.
+    // The dialect itself has reported unknown fields of its own part, which are deeper.
     let unknown = kind.schema(config::VERSION).unknown_fields(file).into_iter();
     let unknown = unknown.filter(|path| path.matches('.').count() <= 1);
     errors.extend(unknown.map(|path| FieldError::forbidden(path, "unknown field")));
@@ -106,8 +108,9 @@ fn read(
     }
 }
 
-/// Stores `spec` unless there is one. Beside copies of a hub's it is marked with its `origin`, until
-/// the hub has one, and the file replaces it at the next start.
+/// Stores `spec` as the configuration of `dialect`, unless one is stored. Among copies of a hub's
+/// configurations, the object is marked with its `origin`: the copy of a hub's configuration replaces
+/// it, and so does the file at the next start.
 async fn create(
     store: &Arc<dyn Store>,
     dialect: &str,
@@ -142,25 +145,25 @@ async fn create(
     apply(store, key, verb, expect, Some(Draft::new(&object)?)).await
 }
 
-/// Removes configurations of earlier files, except `kept`, from the defaults next to the copies of a
-/// hub's.
+/// Deletes configurations of earlier files, except `kept`, from the store of copies of a hub's
+/// configurations.
 async fn forget(store: &Arc<dyn Store>, kept: &BTreeSet<&str>) -> Result<()> {
     let stored = store.cached(config::RESOURCE);
-    let left = stored
+    let stale = stored
         .iter(None, None)
         .map(|(_, object)| object)
         .filter(|object| {
             object.annotations().contains_key(FROM_FILE) && !kept.contains(object.meta().name())
         });
-    for object in left {
+    for object in stale {
         let key = config::key(object.meta().name());
         apply(store, key, Verb::Delete, Expect::At(object.revision()), None).await?;
     }
     Ok(())
 }
 
-/// Applies one step. Another server on the same store, or a copy that has just come, may have been faster:
-/// that stays.
+/// Applies one step. Another server on the same store, or a copy from the hub, may have written the object
+/// first, and that write stays.
 async fn apply(
     store: &Arc<dyn Store>,
     key: Key,

@@ -55,7 +55,7 @@ pub(super) fn writing(options: &Options, leadership: &Leadership) -> watch::Rece
 }
 
 /// Takes part in the election of a leader: by a record in the store that servers share, or by a Lease on the
-/// hub where each has a store of its own. A server that is alone leads.
+/// hub where each server has its own store. A server that is alone always leads.
 pub(super) fn lead(
     options: &Options,
     store: &Arc<dyn Store>,

@@ -1,5 +1,5 @@
-//! Tests that no request does unlimited work on the runtime's threads: every verb of every resource in
-//! a large world is heavy, or is listed below with the reason why it need not be.
+//! Test that no request does unlimited work on the runtime's threads: with many objects, every verb of
+//! every resource counts as heavy, or is listed below with the reason why its work is bounded.
 
 use std::time::Instant;
 
@@ -16,9 +16,10 @@ use super::*;
 const EACH: usize = 200;
 const CLUSTERS: usize = 1_500;
 
-/// Requests whose work is bounded independent of the number of objects: `resource[/subresource] verb`.
+/// Requests whose work is bounded independently of the number of objects: `resource[/subresource]
+/// verb`.
 const BOUNDED: &[&str] = &[
-    // The writes of a binding are the engine's, which decides as many at once as there are processors.
+    // The engine writes bindings, and makes as many decisions at once as there are processors.
     "bindings create",
     "clusterbindings create",
     "clusterdecisions/binding create",
@@ -31,15 +32,15 @@ const BOUNDED: &[&str] = &[
     "placements/binding get",
     "resourcebindings/binding get",
     "resourceplacements/binding get",
-    // As many records as are kept of one decision.
+    // The number of records of one decision is limited.
     "clusterdecisions/history get",
     "decisions/history get",
-    // One question, or none.
+    // One access review, or none.
     "localsubjectaccessreviews create",
     "selfsubjectaccessreviews create",
     "selfsubjectreviews create",
     "subjectaccessreviews create",
-    // A missing object.
+    // There are no objects.
     "customresourcedefinitions list",
     "customresourcedefinitions watch",
     // Subresources declare their own effort.
@@ -70,7 +71,7 @@ fn put(store: &MemoryStore, key: Key, value: &serde_json::Value) {
     store.commit(&[step]).expect("a new object");
 }
 
-/// Objects of everything that is stored, and a policy about all of it.
+/// Fills the store with objects of every stored resource, and a policy about all of them.
 fn fill(store: &MemoryStore, groups: &[Group]) {
     for resource in groups.iter().flat_map(|group| &group.resources) {
         let info = resource.kind.info();
@@ -104,7 +105,7 @@ fn fill(store: &MemoryStore, groups: &[Group]) {
     put(store, key, &policy);
 }
 
-/// Each verb of `resource` and of its subresources, as asked about an object or a selection.
+/// A request of each verb of `resource` and of its subresources, for one object or for a selection.
 fn requests(resource: &Resource) -> Vec<(String, RequestInfo)> {
     let info = resource.kind.info();
     let of = |subresource: &str, verb: &'static str| {
@@ -116,7 +117,7 @@ fn requests(resource: &Resource) -> Vec<(String, RequestInfo)> {
         };
         let name = match info.plural {
             _ if !is_named => String::new(),
-            // An unknown one counts as a decision on the largest number of targets.
+            // An unknown decision counts as one with the largest number of targets.
             "decisions" | "clusterdecisions" => "absent.system".to_owned(),
             "candidates" | "clustercandidates" => "absent.system:x1.system".to_owned(),
             _ if subresource == "scheduling" => "absent".to_owned(),
@@ -172,7 +173,7 @@ async fn every_verb_of_every_resource_is_heavy_in_a_large_world_or_bounded_for_a
         for (shown, request) in requests(resource) {
             let stored = !matches!(resource.backing, Backing::Computed(_))
                 && matches!(request.subresource.as_str(), "" | "status");
-            // One object, whose size counts; for writes, the cost of policies is added.
+            // The effort is the size of one object; for writes, the cost of policies is added.
             let is_weighed = stored && (request.verb == "get" || is_exempt);
             let effort = parts.api.effort(&request, &http::HeaderMap::new());
             if effort <= LIGHT && !is_weighed && !BOUNDED.contains(&shown.as_str()) {

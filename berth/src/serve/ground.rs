@@ -1,4 +1,4 @@
-//! The base of a server, and the steps of its start: watchers of its surroundings, background tasks,
+//! Base parts of a server, and the steps of its start: watchers of its surroundings, background tasks,
 //! and the port.
 
 use std::net::SocketAddr;
@@ -36,7 +36,7 @@ use crate::encryption;
 use crate::etcd;
 use crate::hub::Hub;
 
-/// The base of a server.
+/// Base parts of a server.
 pub(super) struct Ground {
     pub(super) options: Options,
     clock: Arc<dyn Clock>,
@@ -50,13 +50,14 @@ pub(super) struct Ground {
 
 /// Companions of the store.
 pub(super) struct StoreCompanions {
-    /// Taker of backups, where that is for the server to do.
+    /// Source of backups, where the server itself makes them.
     pub(super) backups: Option<Backups>,
     /// Times of writes.
     pub(super) writes: Histogram,
 }
 
-/// Background tasks: a stand-in for the rest of a control plane, or the watchers of the hub.
+/// Background tasks: the parts of a control plane that a standalone server lacks, or the watchers of
+/// the hub.
 pub(super) struct Around {
     /// Progress of each system's copies from the hub.
     pub(super) sync_status: Option<Arc<SyncStatus>>,
@@ -103,8 +104,8 @@ impl Ground {
         Ok((ground, StoreCompanions { backups, writes }))
     }
 
-    /// Begins to be the rest of a control plane until `ending`, or to follow the hub; `lost` is cancelled
-    /// when another server takes the store over.
+    /// Starts the other parts of a control plane, or the watchers of the hub, which run until `ending`.
+    /// `lost` is cancelled when another server takes the store over.
     ///
     /// # Errors
     /// When the defaults cannot be stored, or another server has the store.
@@ -121,10 +122,10 @@ impl Ground {
                 tasks: surroundings::alone(store, parts, clock, ending).await?,
             });
         };
-        let held = surroundings::claim_store(hub, &self.options, parts, clock, lost).await?;
+        let lease = surroundings::claim_store(hub, &self.options, parts, clock, lost).await?;
         let following = surroundings::behind(hub, &self.options, store, parts, &self.leadership);
         let (sync_status, progress, mut tasks) = following.await;
-        tasks.extend(held);
+        tasks.extend(lease);
         Ok(Around {
             sync_status: Some(sync_status),
             progress: Some(progress),
@@ -200,21 +201,22 @@ impl Ground {
         Ok((Server::bind(config).await?, certificate))
     }
 
-    /// The admin's kubeconfig for `server`, written without a hub only, as a hub has administrators of
-    /// its own.
+    /// Path of the admin's kubeconfig for `server`. Behind a hub, which has its own administrators, it
+    /// is not written.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the kubeconfig cannot be written.
     pub(super) fn kubeconfig(&self, server: &Server) -> Result<PathBuf> {
         match self.hub {
             None => identity::write_admin_kubeconfig(&self.folder, server.address(), self.clock.now()),
-            // Its certificate would be worth nothing there.
+            // The hub would not accept its certificate.
             Some(_) => Ok(identity::admin_kubeconfig(self.folder.path())),
         }
     }
 }
 
-/// Encryption at rest. Behind a hub Secrets are copies of its own, which this process alone can read.
+/// Encryption at rest. Behind a hub, the stored Secrets are copies of the hub's, and are encrypted with
+/// a key of this process alone.
 fn encrypted(options: &Options, is_behind: bool) -> Result<Arc<Encryption>> {
     let file = options.args.encryption_provider_config.as_deref();
     if is_behind && options.args.storage == Storage::Embedded {
@@ -223,7 +225,7 @@ fn encrypted(options: &Options, is_behind: bool) -> Result<Arc<Encryption>> {
     encryption::load(file)
 }
 
-/// The store, and its backups where the server makes them.
+/// Opens the store, with its backups where the server makes them.
 async fn open(
     options: &Options,
     encryption: &Arc<Encryption>,
@@ -238,7 +240,8 @@ async fn open(
             Ok((Arc::new(store), Some(backups)))
         }
         Storage::Memory => {
-            // So that a revision of another process, or of one before, is known to be foreign.
+            // Revisions begin at the present time, so that a revision from another or an earlier
+            // process is recognized as foreign.
             let micros = u64::try_from(now.as_microsecond()).unwrap_or_default();
             let start = berth_apimachinery::Revision(micros.max(1));
             let store = MemoryStore::new(start, berth_storage::Limits::default());

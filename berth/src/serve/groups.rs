@@ -42,21 +42,21 @@ pub(super) struct Parts {
     pub engine: Arc<Engine>,
     /// Modes of the systems.
     pub modes: Arc<Modes>,
-    /// Its resources.
+    /// The resources that the engine computes.
     pub virtual_api: VirtualApi,
     /// Memory of its decisions.
     pub history: Arc<History>,
     /// Place where publications are written.
     pub publications: Place,
-    /// Authorization, by the objects served here or the hub's word.
+    /// Authorization, by the objects that are served here or by the hub.
     pub authorizer: Arc<dyn Authorizer>,
     /// The API behind the request pipeline.
     pub api: Arc<ApiState>,
     /// Served groups.
     pub groups: Vec<Group>,
-    /// Kinds of the hub, copied from there; empty without a hub.
+    /// Kinds whose objects are copied from the hub; empty without a hub.
     pub mirrored: Vec<Arc<dyn Kind>>,
-    /// Needs of each dialect among them.
+    /// The kinds of [`Self::mirrored`] that each dialect needs.
     pub needs: Vec<Needs>,
     /// Committer of decisions.
     pub committer: Arc<dyn Committer>,
@@ -135,14 +135,15 @@ pub(super) fn assemble(
         virtual_api = virtual_api.binding_through(committer);
     }
     let mut groups = homes.first;
-    let mut here: Vec<_> = core
+    let mut owned_dialects: Vec<_> = core
         .dialects
         .iter()
         .filter(|dialect| !surroundings.has(dialect.name()))
         .collect();
-    here.sort_by_key(|dialect| dialect.comes_last());
+    owned_dialects.sort_by_key(|dialect| dialect.comes_last());
     groups.extend(
-        here.into_iter()
+        owned_dialects
+            .into_iter()
             .flat_map(|dialect| owned(dialect, &virtual_api, store)),
     );
     groups.extend(virtual_api.groups());
@@ -199,7 +200,7 @@ fn modes(
             .map(|kind| kind.info().resource())
             .collect();
         let mut demands = dialect.demands().iter();
-        // kcp's namespaces are a hub's wherever its own kinds are.
+        // Where kcp's own kinds are on a hub, so are its namespaces.
         let places_there =
             hub.is_some() && (is_on_hub || demands.any(|demand| !kinds.contains(&demand.resource)));
         if is_on_hub {

@@ -22,7 +22,7 @@ pub(super) fn admin_kubeconfig(data_dir: &Path) -> PathBuf {
     data_dir.join("admin.kubeconfig")
 }
 
-/// The server's certificate: its own, or the files it was given.
+/// The server's certificate: its own, or that of the configured files.
 ///
 /// # Errors
 /// When files cannot be read or do not fit together.
@@ -40,8 +40,8 @@ pub(super) fn certificate(
     Ok(certificate)
 }
 
-/// Trust of the server: client certificates of its own CA (and the given one), request headers from
-/// front proxies with certificates of the front-proxy CA (and the given one).
+/// The server's authentication: client certificates of its own CA and of the configured one, and
+/// request headers from front proxies with certificates of its front-proxy CA or of the configured one.
 ///
 /// # Errors
 /// When a CA file cannot be read, or a header name is invalid.
@@ -61,7 +61,7 @@ pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authe
     })
 }
 
-/// The CA of the client certificates that callers show, if there is one in `file`.
+/// The CA of callers' client certificates, in `file`; `None` without a file.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -85,10 +85,11 @@ fn pool(own: Option<&berth_certs::Authority>, file: Option<&Path>) -> Result<CaP
     CaPool::from_pem(&pem).with_context(|| format!("reading the certificates of {}", named()))
 }
 
-/// Writes the admin's kubeconfig for a server at `address`, unless it is there, and returns its path.
+/// Writes the admin's kubeconfig for a server at `address`, unless a valid one exists, and returns its
+/// path.
 ///
 /// # Errors
-/// When the certificate cannot be made or the file cannot be written.
+/// When the certificate cannot be created or the file cannot be written.
 pub(super) fn write_admin_kubeconfig(
     folder: &Folder,
     address: SocketAddr,

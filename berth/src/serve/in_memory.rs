@@ -1,5 +1,6 @@
-//! Objects served within the process: no port, no certificates, no controllers; those of one instant,
-//! or a hub's with their changes. It decides as a server with exactly these objects.
+//! Objects served within the process: no port, no certificates, no controllers. The objects are those
+//! of one instant, or those of a hub with their changes. Decisions are the same as of a server with
+//! exactly these objects.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -42,7 +43,7 @@ pub struct InMemory {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// Grants everything: a user of the process may see the objects that they gave it.
+/// Grants everything: the user of the process may read all objects, which are the user's own input.
 struct Everybody;
 
 #[async_trait]
@@ -55,7 +56,7 @@ impl Authorizer for Everybody {
     }
 }
 
-/// Configuration of a world, in addition to its objects.
+/// Settings for the decisions, in addition to the objects.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings<'a> {
     /// The systems' own configuration files.
@@ -70,7 +71,7 @@ impl InMemory {
     /// Serves `objects`, as they would be stored, at `now`.
     ///
     /// # Errors
-    /// When a configuration is not one, or the parts do not come up.
+    /// When a configuration is invalid, or a part of the server does not start.
     pub async fn serve(
         objects: Vec<(Key, Arc<Object>)>,
         settings: Settings<'_>,
@@ -97,26 +98,27 @@ impl InMemory {
         .await
     }
 
-    /// Serves the objects of `kinds` of the hub behind `client`, with their changes, decided by another
-    /// scheduler. Returns the present number of each kind.
+    /// Serves the objects of `kinds` of the hub behind `client`, with their changes; another scheduler
+    /// decides there. Returns the present number of objects of each kind.
     ///
     /// # Errors
-    /// When the parts do not come up.
+    /// When a part of the server does not start.
     pub async fn follow(
         client: &kube::Client,
         kinds: &[Arc<dyn Kind>],
         rules: Option<RulesChoice>,
     ) -> Result<(Self, BTreeMap<GroupResource, usize>)> {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Revision(1), berth_storage::Limits::default()));
-        // A configuration that changes afterwards would bring other rules than those that are chosen.
+        // Where rules are chosen, configurations are read once: a later change would replace the chosen
+        // rules.
         let is_read_once =
             |kind: &&Arc<dyn Kind>| rules.is_some() && kind.info().resource() == config::RESOURCE;
         for kind in kinds.iter().filter(is_read_once) {
             let copies = copies(client, &store, [kind]).await;
             copies.into_iter().for_each(|task| task.abort());
         }
-        let followed = kinds.iter().filter(|kind| !is_read_once(kind));
-        let tasks = copies(client, &store, followed).await;
+        let watched = kinds.iter().filter(|kind| !is_read_once(kind));
+        let tasks = copies(client, &store, watched).await;
         let settings = Settings {
             configurations: &[],
             rules,
@@ -148,7 +150,7 @@ impl InMemory {
         let now = clock.now();
         let mut options = Options::demo(folder.path(), 0)?;
         options.mode = mode;
-        // Nothing outlives the process.
+        // No history is stored, since nothing outlives the process.
         options.args.history_per_decision = 0;
         let parts = groups::assemble(&store, &clock, &options, None)?;
         if settings.is_of_hub {
@@ -165,7 +167,7 @@ impl InMemory {
             .await
             .context("reading the objects")?
             .context("reading the objects")?;
-        // No client has a certificate of it: the configuration merely requires a CA.
+        // No client has a certificate of this CA: the configuration merely requires one.
         let authority = Authority::open(folder.path(), "ca", "ca", now)?;
         let trust = CaPool::from_pem(authority.certificate_pem().as_bytes())?;
         let access = Access {
@@ -198,15 +200,15 @@ impl InMemory {
         })
     }
 
-    /// The user of the request.
+    /// The client for requests to this server.
     #[must_use]
     pub fn client(&self) -> kube::Client {
         self.client.clone()
     }
 }
 
-/// Copies the objects of `kinds` from the hub into `store`, and follows them: returns the tasks. The
-/// present objects are copied when this returns, if the hub answers in time.
+/// Copies the objects of `kinds` from the hub into `store`, watches them for changes, and returns the
+/// tasks. The present objects are copied when this returns, if the hub answers in time.
 async fn copies<'a>(
     client: &kube::Client,
     store: &Arc<dyn Store>,

@@ -32,7 +32,7 @@ pub(super) struct TimedStore {
 impl TimedStore {
     /// `store`, and the times of its writes.
     pub(super) fn of(store: Arc<dyn Store>) -> (Arc<dyn Store>, Histogram) {
-        // From a quarter of a millisecond to eight seconds.
+        // The histogram is from a quarter of a millisecond to eight seconds.
         let writes = Histogram::new(exponential_buckets(0.00025, 2.0, 16));
         let timed = Self {
             store,
@@ -118,8 +118,8 @@ pub(super) fn expose(
         );
     }
     let (certificate, folder) = (Arc::clone(certificate), Arc::clone(folder));
-    // Behind a hub the shared CA signs, whose next one comes by itself; those of the folder then sign
-    // nothing.
+    // Behind a hub, the shared CA signs certificates and is renewed by itself; the folder's CAs then
+    // sign nothing.
     let standalone = !options.args.hub.is_aggregated();
     metrics.read_at_scrape(
         "berth_certificate_expiration_timestamp_seconds",
@@ -135,8 +135,8 @@ pub(super) fn expose(
     );
 }
 
-/// Exposes which policies and webhooks in force have expressions that do not compile: before a write meets
-/// them.
+/// Exposes the policies and webhooks in force with expressions that do not compile, so that they are known
+/// before a write fails.
 pub(super) fn expose_uncompiled(
     metrics: &Metrics,
     enforcer: &Arc<Enforcer>,

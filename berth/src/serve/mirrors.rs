@@ -15,8 +15,8 @@ use berth_storage::Source;
 use berth_storage::encryption::Encryption;
 
 /// Kubernetes' own resources that are copied: namespaces and their quotas, and the resources that the
-/// reconcilers of `dialects` watch. Even where Berth stores a system's own kinds, Kubernetes' are the
-/// hub's (docs/concepts.md, "Where objects are").
+/// reconcilers of `dialects` watch. Even where Berth stores a system's own kinds, the hub stores
+/// Kubernetes' kinds (docs/concepts.md, "Where objects are").
 pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     let reconcilers = dialects
         .iter()
@@ -31,7 +31,7 @@ pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource>
 /// they read, and namespaces.
 pub(super) fn observed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     // A scheduler that reads only some objects of a resource, by their labels, must not make Berth read
-    // all of it.
+    // all its objects.
     let read = dialects.iter().flat_map(|dialect| {
         let whole = move |resource: &GroupResource| dialect.reach(*resource).labels.is_empty();
         dialect.reads().into_iter().filter(whole)
@@ -39,8 +39,8 @@ pub(super) fn observed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource>
     read.chain([namespace::RESOURCE]).collect()
 }
 
-/// The copies in `source` of the objects of `kinds`, for reading as if they were served here. They are
-/// read-only, and resource versions are valid in this process only.
+/// A registry of the copies in `source` of objects of `kinds`, from which they are read as if they were
+/// served here. The copies are read-only, and their resource versions are valid in this process only.
 ///
 /// # Errors
 /// When a kind is a duplicate.
@@ -64,7 +64,7 @@ pub(super) fn copies(
 }
 
 /// Condition for copying an object of `resource`; `None` where one of `dialects`, or the server itself,
-/// reads all.
+/// reads all its objects.
 pub(super) fn concerns(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -> Option<Concerns> {
     if [namespace::RESOURCE, resource_quota::RESOURCE].contains(&resource) {
         return None;
@@ -82,10 +82,10 @@ pub(super) fn concerns(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -
     (!all.is_empty()).then(|| all.into())
 }
 
-/// Makes sure that no Secret of a hub is written down in plain.
+/// Makes sure that no Secret of a hub is stored unencrypted.
 ///
 /// # Errors
-/// When they are copied to an etcd and not encrypted there: the remedy.
+/// When Secrets are copied to an etcd and not encrypted there: the message has the remedy.
 pub(super) fn keeps_secrets(
     kinds: &[Arc<dyn Kind>],
     storage: Storage,
@@ -104,7 +104,7 @@ pub(super) fn keeps_secrets(
     )
 }
 
-/// Needs of each of `dialects` among the copies.
+/// The copied resources that each of `dialects` needs.
 pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -> Vec<Needs> {
     if mirrored.is_empty() {
         return Vec::new();
@@ -113,11 +113,11 @@ pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -
     let of = |dialect: &Arc<dyn Dialect>| {
         let reconcilers = dialect.controllers().hub_reconcilers().into_iter();
         let watched = reconcilers.flat_map(|reconciler| reconciler.watches());
-        // Nothing waits for objects that are read by their labels: they are copied only if another
-        // reader needs all of them.
+        // Nothing waits for a resource that is read by labels: it is copied only if another reader
+        // needs all its objects.
         let whole = |resource: &GroupResource| dialect.reach(*resource).labels.is_empty();
         let reads = dialect.reads().into_iter().filter(whole).chain(watched);
-        // An older release of the system has no others.
+        // An older release of the system has only the first kind of demands.
         let first = dialect.demands().first().map(|demand| demand.resource);
         Needs {
             dialect: dialect.name(),
@@ -163,8 +163,8 @@ mod tests {
             ["seeds.core.gardener.cloud", "shoots.core.gardener.cloud"]
         );
         assert!(named("ocm").reads.is_empty());
-        // kcp has all ConfigMaps copied: where they cannot be read, Gardener does not wait for those with
-        // distances.
+        // For kcp, all ConfigMaps are copied. Where they cannot be read, Gardener does not wait for the
+        // ConfigMaps with distances.
         let core = berth_kubernetes::core::kinds();
         let needs = super::needs(&gardener, &core);
         assert!(!needs[0].reads.contains(&of_all), "{:?}", needs[0].reads);
@@ -190,10 +190,10 @@ mod tests {
     fn secrets_are_copied_to_etcd_only_where_they_are_encrypted() {
         let kinds = berth_kubernetes::core::kinds();
         let plain = Encryption::default();
-        let told = keeps_secrets(&kinds, Storage::Etcd, &plain)
+        let problem = keeps_secrets(&kinds, Storage::Etcd, &plain)
             .unwrap_err()
             .to_string();
-        assert!(told.contains("--encryption-provider-config"), "{told}");
+        assert!(problem.contains("--encryption-provider-config"), "{problem}");
         let sealed = Encryption::default().with_ephemeral(&[secret::RESOURCE]).unwrap();
         keeps_secrets(&kinds, Storage::Etcd, &sealed).unwrap();
         keeps_secrets(&kinds, Storage::Embedded, &plain).unwrap();
@@ -226,7 +226,7 @@ mod tests {
     fn what_kcp_places_and_syncs_is_copied_wherever_its_own_kinds_are() {
         let (dialects, kinds) = (berth_dialect_registry::all(), berth_kubernetes::core::kinds());
         let followed = followed(&dialects);
-        // Its own kinds are served here, so that only Kubernetes' are copied.
+        // The system's own kinds are served here, so that only Kubernetes' kinds are copied.
         let copied: Vec<_> = kinds
             .into_iter()
             .filter(|kind| followed.contains(&kind.info().resource()))

@@ -27,9 +27,9 @@ pub struct Options {
     pub address: SocketAddr,
     /// Further names of the serving certificate.
     pub names: Vec<String>,
-    /// Address for clients, or that of the kube-apiserver it is behind.
+    /// Address for clients; behind a hub, the address of its kube-apiserver.
     pub external: Option<Authority>,
-    /// Whether systems are decided, by `--mode`.
+    /// Mode from `--mode`: whether systems are decided.
     pub mode: Option<Mode>,
     /// The times of leader election, where servers share a store or a hub.
     pub terms: LeaseDurations,
@@ -43,7 +43,7 @@ struct Line {
 }
 
 impl Options {
-    /// A server for the demo: everything at its default, on loopback.
+    /// The options of the demo's server: all defaults, on loopback.
     ///
     /// # Errors
     /// When the environment sets an invalid value.
@@ -58,7 +58,7 @@ impl Options {
         Self::try_from(Line::try_parse_from(words)?.args)
     }
 
-    /// The URL of all Targets, which the views of syncers are below, as clients reach it.
+    /// The URL of all Targets, as clients reach it. The views of syncers are below it.
     pub(super) fn targets_url(&self) -> Option<String> {
         let external = self.external.as_ref()?;
         let (group, plural) = (TARGETS.group, TARGETS.resource);
@@ -70,7 +70,7 @@ impl Options {
         self.args.hub.is_aggregated() && self.mode == Some(Mode::Observe)
     }
 
-    /// A serving certificate and key given by the user.
+    /// The configured serving certificate and key, if any.
     pub(super) fn certificate(&self) -> Option<(&Path, &Path)> {
         let (certificate, key) = (&self.args.tls_cert_file, &self.args.tls_private_key_file);
         certificate.as_deref().zip(key.as_deref())
@@ -170,7 +170,7 @@ fn check(args: &ServeArgs, mode: Option<Mode>) -> Result<()> {
     Ok(())
 }
 
-/// Address of a server on `port` that is `named` so.
+/// The address of a server: `named`, with `port` unless it has one.
 fn with_port(named: Authority, port: u16) -> Result<Authority> {
     match (named.port(), port) {
         (Some(_), _) | (None, 443) => Ok(named),

@@ -1,5 +1,5 @@
-//! Background tasks of the server: a stand-in for the rest of a control plane, or the watchers of the
-//! hub.
+//! Background tasks of the server: the parts of a control plane that a standalone server lacks, or the
+//! watchers of the hub.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use super::groups::Parts;
 use super::{Options, built_in, identity, mirrors};
 use crate::hub::Hub;
 
-/// Objects that systems create by themselves, for the systems whose objects are stored here.
+/// Creates the objects that systems create by themselves, for systems whose objects are stored here.
 ///
 /// # Errors
-/// When it cannot be stored.
+/// When an object cannot be stored.
 pub(super) async fn built_in(
     store: &Arc<dyn Store>,
     parts: &Parts,
@@ -39,8 +39,8 @@ pub(super) async fn built_in(
         .context("creating what the systems make by themselves")
 }
 
-/// Default namespaces and roles, the garbage collector, the counter of quotas, the
-/// deleter of namespaces, the writer of aggregated roles, the checker of policies' types.
+/// Stores the default namespaces and roles, and starts the garbage collector, the counter of quotas,
+/// the deleter of namespaces, the writer of aggregated roles, and the type checker of policies.
 ///
 /// # Errors
 /// When the defaults cannot be stored.
@@ -78,7 +78,8 @@ pub(super) async fn alone(
     Ok(vec![collector, counter, deleter, aggregator, checker])
 }
 
-/// Tasks behind a hub: following the hub's trust, and copying the objects that decisions read.
+/// Starts the tasks behind a hub: they watch the hub's trust settings, and copy the objects that
+/// decisions read.
 pub(super) async fn behind(
     hub: &Hub,
     options: &Options,
@@ -86,7 +87,7 @@ pub(super) async fn behind(
     parts: &Parts,
     leadership: &Leadership,
 ) -> (Arc<SyncStatus>, watch::Receiver<Progress>, Vec<JoinHandle<()>>) {
-    // Where each server has a store of its own, each writes its own copies.
+    // Where each server has its own store, each writes its own copies.
     let leading = match options.args.storage {
         Storage::Etcd => leadership.leading(),
         Storage::Embedded | Storage::Memory => watch::channel(true).1,
@@ -107,11 +108,11 @@ pub(super) async fn behind(
     (sync_status, mirror.progress, tasks)
 }
 
-/// Makes sure that objects stored here are not stored by another server too, each in a store of its
-/// own. Copies do not count.
+/// Makes sure that no other server with another store also stores the objects that are stored here.
+/// Copies do not count.
 ///
 /// # Errors
-/// When another server does: its identity, and the remedy.
+/// When there is such a server: the message has its identity, and the remedy.
 pub(super) async fn claim_store(
     hub: &Hub,
     options: &Options,
@@ -123,11 +124,11 @@ pub(super) async fn claim_store(
     if options.args.storage == Storage::Etcd || !is_own {
         return Ok(None);
     }
-    let held = hub.claim_store(&options.args.data_dir, options.terms, clock, end.clone());
-    Ok(Some(held.await?))
+    let claim = hub.claim_store(&options.args.data_dir, options.terms, clock, end.clone());
+    Ok(Some(claim.await?))
 }
 
-/// Registration with which the hub, if there is one, finds and trusts Berth.
+/// The registration by which the hub, if there is one, finds and trusts Berth.
 ///
 /// # Errors
 /// When another server has an API group of Berth.
@@ -138,14 +139,14 @@ pub(super) async fn registration(
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Arc<Registration>>> {
     let Some(hub) = hub else { return Ok(None) };
-    let given = options.certificate().is_some();
+    let has_certificate = options.certificate().is_some();
     let registration = hub
-        .registration(&installation(options), given, folder, clock)
+        .registration(&installation(options), has_certificate, folder, clock)
         .await?;
     Ok(Some(Arc::new(registration)))
 }
 
-/// This server as an installation, as far as its registration needs.
+/// The installation that this server belongs to, as far as its registration needs it.
 fn installation(options: &Options) -> Installation {
     let args = &options.args.hub;
     let dialects = args.served(berth_dialect_registry::with(&options.args.actors.settings()));
@@ -163,7 +164,8 @@ fn installation(options: &Options) -> Installation {
     }
 }
 
-/// The server's certificate: of the CA it shares with others, its own, or the files it was given.
+/// The server's certificate: issued by the CA that replicas share, its own, or that of the configured
+/// files.
 ///
 /// # Errors
 /// When the shared CA or the files cannot be used.

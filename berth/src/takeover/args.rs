@@ -69,7 +69,7 @@ impl TakeoverArgs {
     /// The labels of the selected requests.
     ///
     /// # Errors
-    /// When it is not a selector.
+    /// When the text is not a selector.
     pub(super) fn selector(&self) -> Result<Selector> {
         let text = self.selector.as_deref().unwrap_or_default();
         Selector::parse(text).map_err(|problem| anyhow!("--selector: {problem}"))
@@ -78,7 +78,7 @@ impl TakeoverArgs {
     /// Selection in the form of `spec.requests`; null for all requests.
     ///
     /// # Errors
-    /// When it is not a selector, or compares numbers, which selectors in objects cannot.
+    /// When the text is not a selector, or compares numbers, which selectors in objects cannot do.
     pub(super) fn requests(&self) -> Result<Value> {
         let selector = self.selector()?;
         if selector.is_everything() {

@@ -19,25 +19,28 @@ impl StoredConfiguration {
         Self { object, generation }
     }
 
-    /// Whether there is one.
+    /// Whether the configuration is stored.
     pub(super) fn is_there(&self) -> bool {
         !self.object.is_null()
     }
 
-    /// Whether Berth decides, by its condition for `generation` or a later one, and the message.
+    /// Whether Berth decides, by the condition for `generation` or a later one, with the condition's
+    /// message.
     pub(super) fn deciding(&self, generation: i64) -> Option<(bool, String)> {
         let conditions = self.object["status"]["conditions"].as_array()?;
-        let said = conditions
+        let deciding_condition = conditions
             .iter()
             .find(|condition| condition["type"] == DECIDING)?;
-        let observed = said["observedGeneration"].as_i64().unwrap_or_default();
+        let observed = deciding_condition["observedGeneration"]
+            .as_i64()
+            .unwrap_or_default();
         (observed >= generation)
             .then(|| condition(&self.object, DECIDING))
             .flatten()
     }
 
-    /// A field of its spec as people write it.
-    fn says(&self, field: &str) -> String {
+    /// A field of the spec, in the form that people write.
+    fn text_of(&self, field: &str) -> String {
         match &self.object["spec"][field] {
             Value::Null => "nothing".to_owned(),
             Value::String(text) => text.clone(),
@@ -50,14 +53,14 @@ impl StoredConfiguration {
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) mode: Mode,
-    /// Wanted `spec.requests`, null for all; `None` leaves it unchanged.
+    /// The new `spec.requests`, null for all; `None` leaves the field unchanged.
     pub(super) requests: Option<Value>,
     /// Whether Berth decides in addition to another scheduler.
     pub(super) beside: bool,
 }
 
 impl Change {
-    /// The fields as they will be; null takes one away.
+    /// The changed fields of the spec; null removes one.
     fn spec(&self) -> Value {
         let mut spec = json!({"mode": self.mode.as_str(), "otherScheduler": null});
         if self.beside {
@@ -69,7 +72,7 @@ impl Change {
         spec
     }
 
-    /// The merge patch that makes it.
+    /// The merge patch of the change.
     pub(super) fn patch(&self) -> Value {
         json!({"spec": self.spec()})
     }
@@ -86,28 +89,28 @@ impl Change {
         })
     }
 
-    /// Whether it selects some requests only.
+    /// Whether the change selects only some requests.
     pub(super) fn selects(&self) -> bool {
         self.requests.as_ref().is_some_and(Value::is_object)
     }
 
     /// The change in words, in comparison with the `stored` state.
-    pub(super) fn told(&self, system: &str, stored: &StoredConfiguration) -> String {
+    pub(super) fn describe(&self, system: &str, stored: &StoredConfiguration) -> String {
         let mut text = format!(
             "set mode: {} in the SchedulerConfiguration {system} (now: {})",
             self.mode.as_str(),
-            stored.says("mode")
+            stored.text_of("mode")
         );
         match &self.requests {
             Some(Value::Null) => {
                 text.push_str(&format!(
                     "; all requests, no spec.requests (now: {})",
-                    stored.says("requests")
+                    stored.text_of("requests")
                 ));
             }
             Some(requests) => text.push_str(&format!(
                 "; spec.requests: {requests} (now: {})",
-                stored.says("requests")
+                stored.text_of("requests")
             )),
             None => {}
         }

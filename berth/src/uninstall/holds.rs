@@ -11,9 +11,9 @@ use kube::core::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta};
 use kube::{Api, Client};
 use serde_json::json;
 
-/// Number of objects that are asked for at once.
+/// Number of objects in a page of a list.
 const PAGE: u32 = 500;
-/// Most attempts at an object that others change meanwhile.
+/// Most attempts at an object that other clients change meanwhile.
 const ATTEMPTS: usize = 8;
 /// Most objects that are named.
 const NAMED: usize = 5;
@@ -24,8 +24,8 @@ pub(super) struct HeldObjects {
     objects: Vec<ObjectMeta>,
 }
 
-/// Every object of the hub with one of `holds`. Objects that Berth itself serves, under the groups
-/// `own`, go with it.
+/// Finds every object of the hub with one of `holds`, except objects of the groups `own`: Berth itself
+/// serves them, and they end with it.
 ///
 /// # Errors
 /// When a resource may not be listed.
@@ -36,7 +36,7 @@ pub(super) async fn find(
 ) -> Result<Vec<HeldObjects>> {
     let mut found = Vec::new();
     for hold in holds.iter().filter(|hold| !own.contains(hold.resource.group)) {
-        let objects = held(client, hold).await?;
+        let objects = held_objects(client, hold).await?;
         if !objects.is_empty() {
             found.push(HeldObjects { hold: *hold, objects });
         }
@@ -44,7 +44,7 @@ pub(super) async fn find(
     Ok(found)
 }
 
-async fn held(client: &Client, hold: &Hold) -> Result<Vec<ObjectMeta>> {
+async fn held_objects(client: &Client, hold: &Hold) -> Result<Vec<ObjectMeta>> {
     let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource(hold));
     let mut page = ListParams::default().limit(PAGE);
     let mut found = Vec::new();
@@ -104,7 +104,7 @@ impl HeldObjects {
                 anyhow!(
                     "releasing {} {}: {}",
                     self.hold.resource,
-                    named(object),
+                    object_name(object),
                     told(&problem)
                 )
             })?;
@@ -121,11 +121,10 @@ impl HeldObjects {
         let name = object.name.clone().unwrap_or_default();
         for attempt in 1.. {
             let finalizers = object.finalizers.iter().flatten();
-            let others: Vec<&String> = finalizers
+            let other_finalizers: Vec<&String> = finalizers
                 .filter(|finalizer| !self.hold.finalizer.covers(finalizer))
                 .collect();
-            let patch =
-                json!({"metadata": {"resourceVersion": object.resource_version, "finalizers": others}});
+            let patch = json!({"metadata": {"resourceVersion": object.resource_version, "finalizers": other_finalizers}});
             let patched = objects
                 .patch_metadata(&name, &PatchParams::default(), &Patch::Merge(patch))
                 .await;
@@ -144,7 +143,7 @@ impl HeldObjects {
     }
 
     /// Description of the holds that are released, for a line.
-    pub(super) fn what(&self) -> String {
+    pub(super) fn description(&self) -> String {
         format!("{} from {}", self.hold.resource, self.hold.finalizer)
     }
 }
@@ -165,7 +164,7 @@ impl fmt::Display for HeldObjects {
             0 => {}
             going => write!(f, ", {going} of them being deleted")?,
         }
-        let names: Vec<String> = self.objects.iter().take(NAMED).map(named).collect();
+        let names: Vec<String> = self.objects.iter().take(NAMED).map(object_name).collect();
         write!(f, ": {}", names.join(", "))?;
         match count.saturating_sub(NAMED) {
             0 => Ok(()),
@@ -174,7 +173,7 @@ impl fmt::Display for HeldObjects {
     }
 }
 
-fn named(object: &ObjectMeta) -> String {
+fn object_name(object: &ObjectMeta) -> String {
     let name = object.name.as_deref().unwrap_or_default();
     match &object.namespace {
         Some(namespace) => format!("{namespace}/{name}"),
@@ -232,7 +231,7 @@ mod tests {
         ] {
             assert!(holds.iter().any(|have| have == hold), "{hold} in {holds:?}");
         }
-        // KubeFleet's hub agent puts them on and finishes them itself.
+        // KubeFleet's hub agent adds and removes its finalizers itself.
         let fleets = holds.iter().find(|hold| hold.contains("kubernetes-fleet.io"));
         assert_eq!(fleets, None);
     }

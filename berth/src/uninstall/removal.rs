@@ -1,4 +1,4 @@
-//! One object to remove.
+//! Removal of one object.
 
 use anyhow::{Result, anyhow};
 use berth_client::told;
@@ -19,9 +19,9 @@ pub(super) struct Removal {
 /// Outcome of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RemovalOutcome {
-    /// It is deleted, or would be.
+    /// The object is deleted, or would be.
     Now,
-    /// It did not exist.
+    /// The object did not exist.
     Before,
 }
 
@@ -41,24 +41,24 @@ impl Removal {
         })
     }
 
-    /// Whether it is a role that a controller of the hub aggregates from others.
+    /// Whether the object is a role that a controller of the hub aggregates from others.
     pub(super) fn is_aggregated(&self) -> bool {
         self.is_aggregated
     }
 
-    /// Its kind.
+    /// The object's kind.
     pub(super) fn kind(&self) -> &str {
         &self.resource.kind
     }
 
-    /// Reads it.
+    /// Reads the object.
     pub(super) async fn read(&self, client: &Client) -> Result<Option<Value>> {
         let found = self.api(client).get_opt(&self.name).await;
         let found = found.map_err(|problem| anyhow!("reading {self}: {}", told(&problem)))?;
         Ok(found.map(serde_json::to_value).transpose()?)
     }
 
-    /// Deletes it, or with `dry_run` asks whether that would be possible.
+    /// Deletes the object, or with `dry_run` checks whether the deletion is possible.
     pub(super) async fn delete(&self, client: &Client, dry_run: bool) -> Result<RemovalOutcome> {
         let how = DeleteParams {
             dry_run,

@@ -1,10 +1,10 @@
-//! Decisions handed on to systems that dispatch by themselves, as they ask for it: `berth dispatch`.
+//! Decisions for systems that dispatch by themselves, in the form that they request: `berth dispatch`.
 //!
-//! A dispatcher is a process of its own, with rights of its own. It reads decisions from any server
-//! that has them, alone or behind a hub, and writes to the other system's server. The writes are a pure
+//! A dispatcher is a process of its own, with its own rights. It reads decisions from any server that
+//! has them, standalone or behind a hub, and writes to the other system's server. The writes are a pure
 //! function of the read objects.
 //!
-//! [`multikueue`] is Kueue's (docs/consumers.md, "MultiKueue").
+//! [`multikueue`] is the dispatcher for Kueue (docs/consumers.md, "MultiKueue").
 //!
 //! ```
 //! use clap::Parser as _;
@@ -49,8 +49,8 @@ pub enum To {
 /// Passes decisions on until a termination signal.
 ///
 /// # Errors
-/// When a kubeconfig cannot be used, or signals cannot be listened to. A server that does not answer is
-/// waited for.
+/// When a kubeconfig cannot be used, or signals cannot be listened to. The dispatcher waits for a
+/// server that does not answer.
 pub async fn run(args: DispatchArgs) -> Result<()> {
     match args.to {
         To::MultiKueue(args) => multikueue::run(&args).await,

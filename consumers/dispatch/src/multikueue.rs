@@ -1,18 +1,18 @@
 //! Kueue's MultiKueue: a Workload names a decision of any system, and the decision's clusters are nominated
 //! for it, the best first (docs/consumers.md, "MultiKueue").
 //!
-//! [`nominate`] chooses the clusters, [`body`] makes the request; both are pure. [`dispatcher`] reads,
-//! writes and reports about one Workload, when [`watch`] makes it due.
+//! [`nominate`] chooses the clusters, and [`body`] builds the request; both are pure. [`dispatcher`]
+//! reads, writes and reports about one Workload, whenever [`watch`] queues it.
 
 mod again;
 mod body;
 mod configured;
 mod dispatcher;
+mod kueue;
 mod nominate;
 mod owned;
 mod problem;
 mod read;
-mod seen;
 mod tell;
 mod watch;
 
@@ -32,9 +32,9 @@ pub use configured::DISPATCHER;
 pub const GROUP: &str = "kueue.x-k8s.io";
 /// The label or annotation of a Workload with the name of its decision.
 pub const DECISION: &str = "scheduling.berth.dev/decision";
-/// The annotation of a MultiKueueCluster with the name of the Target it is.
+/// The annotation of a MultiKueueCluster with the name of its Target.
 pub const TARGET: &str = "scheduling.berth.dev/target";
-/// Wait before a server without Kueue is asked again.
+/// Pause before a server without Kueue is read again.
 const ABSENT: Duration = Duration::from_secs(5);
 
 /// Arguments of `berth dispatch multikueue`.
@@ -54,9 +54,9 @@ pub struct MultiKueueArgs {
 /// Place of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its namespace.
+    /// The object's namespace.
     pub namespace: String,
-    /// Its name.
+    /// The object's name.
     pub name: String,
 }
 
@@ -126,7 +126,7 @@ async fn workloads(kueue: &Client) -> ApiResource {
             Ok(group) => group.recommended_kind("Workload").map(|(resource, _)| resource),
             Err(error) => {
                 let problem = format!("{:#}", anyhow::Error::new(error));
-                // One line for each kind of problem: it may last.
+                // A problem may last: it is logged only when it changes.
                 if problem != last {
                     tracing::warn!(problem, "Kueue is not there yet; looking again");
                 }

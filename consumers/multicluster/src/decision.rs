@@ -22,26 +22,26 @@ pub struct SliceParts<'a> {
     pub key: &'a str,
     /// The object that is placed.
     pub source: &'a Object,
-    /// Its kind.
+    /// The kind of the object.
     pub kind: &'a str,
 }
 
-/// The clusters of `view`, by the system's names, each with the reason. A cluster that is being left is
-/// not a place any more.
+/// The clusters of `view`, by the system's names, each with the reason. A cluster that the decision is
+/// leaving is not included.
 pub fn reasons(view: &DemandView) -> impl Iterator<Item = (&str, String)> {
     let unit = view.amount.map_or("", |amount| amount.name);
-    told(&view.placed, unit).into_iter()
+    ranked_reasons(&view.placed, unit).into_iter()
 }
 
-fn told<'a>(placed: &'a [PlacedCluster], unit: &str) -> Vec<(&'a str, String)> {
+fn ranked_reasons<'a>(placed: &'a [PlacedCluster], unit: &str) -> Vec<(&'a str, String)> {
     let ranked = rank::ranked(placed).into_iter();
     ranked
         .map(|(place, rank)| (&*place.cluster_name, reason(place, rank, unit)))
         .collect()
 }
 
-/// The reason in the system's own words, its rank by the recorded scores, its amount in `unit`s, and the
-/// state of the binding.
+/// The reason for a cluster: in the system's own words, with its rank by the recorded scores, its amount in
+/// `unit`s, and the state of the binding.
 fn reason(place: &PlacedCluster, rank: Option<Rank>, unit: &str) -> String {
     let mut parts = Vec::new();
     if !place.reason.is_empty() {
@@ -106,7 +106,7 @@ pub fn render(settings: &Settings, decided: &SliceParts<'_>, slice: &Slice) -> V
     object
 }
 
-/// The slice that `object` is; `None` when it is not from here.
+/// The slice in `object`; `None` when `object` was not rendered here.
 #[must_use]
 pub fn read(object: &Value) -> Option<Slice> {
     let index = object["metadata"]["labels"][INDEX_LABEL].as_str()?.parse().ok()?;
@@ -184,9 +184,9 @@ mod tests {
         first.reason = "picked".to_owned();
         first.state = "Bound".to_owned();
         let all = [place("b", Some(5)), first, place("c", Some(5))];
-        // Whatever the order of the clusters.
+        // The rank does not depend on the order of the clusters.
         assert_eq!(
-            told(&all, ""),
+            ranked_reasons(&all, ""),
             [
                 ("b", "rank 2 of 3 with score 5, as is 1 other"),
                 ("a", "picked; rank 1 of 3 with score 9; state Bound"),
@@ -194,9 +194,9 @@ mod tests {
             ]
             .map(|(name, reason)| (name, reason.to_owned()))
         );
-        // Without the scores of all there is no rank.
+        // Without the scores of all clusters there is no rank.
         assert_eq!(
-            told(&[place("c", Some(5)), place("d", None)], ""),
+            ranked_reasons(&[place("c", Some(5)), place("d", None)], ""),
             [("c", "score 5".to_owned()), ("d", String::new())]
         );
     }
@@ -205,7 +205,10 @@ mod tests {
     fn an_amount_is_told_with_its_name() {
         let mut sized = place("a", None);
         sized.amount = Some(6);
-        assert_eq!(told(&[sized], "replicas"), [("a", "6 replicas".to_owned())]);
+        assert_eq!(
+            ranked_reasons(&[sized], "replicas"),
+            [("a", "6 replicas".to_owned())]
+        );
     }
 
     #[test]

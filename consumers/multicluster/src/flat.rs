@@ -15,23 +15,23 @@ pub struct About<'a> {
     pub system: &'a str,
     /// The namespace of the Decision; empty for a ClusterDecision.
     pub namespace: &'a str,
-    /// Its name: `<source>.<system>`.
+    /// The decision's name: `<source>.<system>`.
     pub decision: &'a str,
 }
 
 /// One cluster of a decision.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The system's own name of it.
+    /// The system's own name of the cluster.
     pub cluster: Arc<str>,
-    /// Its target, without the system in its name; `None` where it is gone.
+    /// The cluster's target, without the system in its name; `None` where it does not exist any more.
     pub target: Option<(String, TargetView)>,
-    /// Keys that templates are given.
+    /// The keys for templates.
     pub keys: ClusterKeys,
 }
 
-/// The clusters of the decision `about`, as `view` has them: the best first where scores are recorded, else
-/// by name. Clusters on their way out are left out.
+/// The clusters of the decision `about` in `view`: the best first where scores are recorded, else by name.
+/// Clusters that the decision is leaving are left out.
 #[must_use]
 pub fn entries(about: About<'_>, inventory: &dyn Inventory, view: &DemandView, now: Timestamp) -> Vec<Entry> {
     let mut ranked = rank::ranked(&view.placed);

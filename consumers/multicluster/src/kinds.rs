@@ -1,7 +1,7 @@
 //! The two served kinds: schemas, names, columns, and the owners of fields.
 //!
-//! The schemas are upstream's, so that fields of other writers (their own entries of the status, say)
-//! are kept.
+//! The schemas are upstream's, so that fields of other writers (such as their own entries in the
+//! status) are preserved.
 
 use berth_apimachinery::types::{Condition, Time};
 use berth_apimachinery::{Column, Keeper, Kind, KindInfo, Schema, Scope};
@@ -154,8 +154,8 @@ pub struct ClusterProfileRef {
     pub namespace: Option<String>,
 }
 
-/// A kind that Berth publishes: it makes and deletes the objects, and keeps its fields; others may add to
-/// them.
+/// A kind that Berth publishes: Berth creates and deletes the objects, and owns its fields. Other clients may
+/// add fields.
 pub struct PublishedKind {
     info: KindInfo,
     schema: Schema,
@@ -175,7 +175,7 @@ impl Kind for PublishedKind {
         &self.columns
     }
 
-    /// As a custom resource's, with a status or without.
+    /// Generations are counted as of a custom resource, with a status or without.
     fn counts_generation(&self) -> bool {
         true
     }

@@ -1,8 +1,8 @@
 //! The kinds that tools of many vendors read: ClusterProfile (KEP-4322) and PlacementDecision
 //! (KEP-5313), computed from the targets and decisions of any dialect.
 //!
-//! Everything here is a pure function: [`profile`] and [`decision`] convert, [`slices`] gives the order
-//! of writes of lists of clusters, so that no consumer ever sees a decided cluster missing. Docs:
+//! Everything here is a pure function: [`profile`] and [`decision`] convert objects; [`slices`] orders
+//! the writes of lists of clusters, so that no consumer ever misses a decided cluster. Docs:
 //! docs/consumers.md.
 //!
 //! ```
@@ -36,9 +36,9 @@ pub use settings::{NameRule, Settings};
 
 /// The API group.
 pub const GROUP: &str = "multicluster.x-k8s.io";
-/// The one version of the two kinds.
+/// The only version of the two kinds.
 pub const VERSION: &str = "v1alpha1";
-/// Their apiVersion.
+/// The apiVersion of the two kinds.
 pub const API_VERSION: &str = "multicluster.x-k8s.io/v1alpha1";
 /// `clusterprofiles`.
 pub const CLUSTER_PROFILES: GroupResource = GroupResource::new(GROUP, "clusterprofiles");

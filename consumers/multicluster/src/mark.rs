@@ -1,8 +1,8 @@
 //! Objects that Berth published, and their content.
 //!
 //! One annotation names the Publication: only objects that have it are ever written or deleted. The
-//! other is a digest of the wanted object, so that a write is needed only where that has changed, or
-//! where others changed it.
+//! other has a digest of the wanted object, so that a write is needed only where the wanted object
+//! changed, or where another client changed the published one.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -14,15 +14,15 @@ pub const DIGEST: &str = "config.berth.dev/digest";
 /// The bytes of a digest that are shown, in hexadecimal digits.
 const BYTES: usize = 8;
 
-/// Marks `object` as one of `publication`, with its digest.
+/// Annotates `object` with `publication` and its digest.
 pub(crate) fn put(object: &mut Value, publication: &str) {
     object["metadata"]["annotations"] = serde_json::json!({PUBLICATION: publication});
     let digest = digest(object);
     object["metadata"]["annotations"][DIGEST] = digest.into();
 }
 
-/// The digest of all but the values of the status: of these it has the names. Values change often, and
-/// the object itself should not be written for that.
+/// The digest of `object`, with only the names of its status fields. Their values change often, and the
+/// object itself should not be written for that.
 fn digest(object: &Value) -> String {
     let mut object = object.clone();
     let status = object["status"].take();

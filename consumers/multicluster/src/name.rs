@@ -11,7 +11,7 @@ pub const LABEL_VALUE: usize = 63;
 pub const LONGEST_NAMESPACE: usize = 40;
 /// The digits of a hash.
 const DIGITS: usize = 10;
-/// Suffix of the name of a cluster-scoped decision.
+/// Suffix of the key of a ClusterDecision.
 const CLUSTER: &str = "-cluster";
 
 /// The name of the ClusterProfile of the target `target` (without its system) of `system`.
@@ -28,8 +28,9 @@ pub fn profile(settings: &Settings, system: &str, target: &str) -> String {
     fit(&wanted, room)
 }
 
-/// The name that all slices of a decision begin with, which is their `decision-key` too: of the
-/// decision `name` in `namespace` (empty for a ClusterDecision) (`<source>.<system>`).
+/// The key of a decision: the beginning of the names of all its slices, and their `decision-key`.
+/// `name` is that of the Decision (`<source>.<system>`), and `namespace` is empty for a
+/// ClusterDecision.
 ///
 /// Namespaces have no dots, and names of cluster-scoped objects end differently, so two decisions never
 /// share a name.
@@ -43,8 +44,8 @@ pub fn decision(namespace: &str, name: &str) -> String {
     fit(&whole, LABEL_VALUE)
 }
 
-/// The system of the decision that [`decision`] gave `name`; `None` where it is unknown, since `name`
-/// was shortened.
+/// The system of the decision whose key ([`decision`]) is `name`; `None` where the system is unknown,
+/// since `name` was shortened.
 #[must_use]
 pub fn system_of(name: &str) -> Option<&str> {
     // A shortened name has no dots.
@@ -58,7 +59,8 @@ pub fn slice(key: &str, index: u32) -> String {
     format!("{key}-{index}")
 }
 
-/// `text` if it is a name of at most `room` characters; otherwise its beginning and a hash of all of it.
+/// `text` if it is a name of at most `room` characters; otherwise its beginning, and a hash of the whole
+/// text.
 fn fit(text: &str, room: usize) -> String {
     if text.len() <= room && berth_apimachinery::name::dns_subdomain(text).is_ok() {
         return text.to_owned();

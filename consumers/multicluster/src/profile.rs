@@ -14,7 +14,7 @@ const MANAGER_LABEL: &str = "x-k8s.io/cluster-manager";
 const SET_LABEL: &str = "multicluster.x-k8s.io/clusterset";
 /// The condition about a cluster's usability.
 const HEALTHY: &str = "ControlPlaneHealthy";
-/// Prefix of our own properties.
+/// Prefix of Berth's own properties.
 const OWN: &str = "scheduling.berth.dev";
 /// The longest value of a property, in characters.
 const LONGEST_VALUE: usize = 1024;
@@ -91,7 +91,8 @@ fn healthy_before(profile: &Value) -> Option<&Value> {
     conditions.find(|condition| condition["type"] == HEALTHY)
 }
 
-/// The cluster's own labels, then those asked for, then those the KEP asks for.
+/// The labels of the profile: the cluster's own, overridden by those of the Publication, and those
+/// again by the ones that Berth and the KEP require.
 fn labels(settings: &Settings, target: Target<'_>) -> BTreeMap<String, String> {
     let mut labels = inherited(&target.view.labels);
     labels.extend(settings.labels.clone());
@@ -111,7 +112,7 @@ fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, n
     let since = match before {
         Some(before) if before["status"] == view.ready => before["lastTransitionTime"].clone(),
         Some(_) => time::rfc3339(now).into(),
-        // The same on every replica and after every restart.
+        // The first time has to be equal on every replica and after every restart.
         None => time::rfc3339(created.unwrap_or(now)).into(),
     };
     let reason = if view.ready_reason.is_empty() {
@@ -128,8 +129,8 @@ fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, n
     })
 }
 
-/// Properties that the system reports of the cluster, under its own names, with those of Berth under
-/// qualified ones. Values that the schema refuses (empty or too long) are left out.
+/// The properties: those that the system reports of the cluster, under its own names, and those of
+/// Berth, under qualified names. Values that the schema refuses (empty or too long) are left out.
 fn properties(target: Target<'_>) -> BTreeMap<String, String> {
     let mut properties = target.facts.properties.clone();
     for (name, value) in [

@@ -1,20 +1,20 @@
-//! The clusters of a decision by their recorded scores.
+//! Ranks of a decision's clusters by their recorded scores.
 
 use berth_dialect_contract::PlacedCluster;
 
-/// Rank of a cluster among all that were chosen.
+/// Rank of a cluster among all chosen clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rank {
     /// The rank, from 1: the number of better scores, plus one.
     pub(crate) at: usize,
     /// Number of clusters with a rank.
     pub(crate) of: usize,
-    /// Number of others with an equal score.
+    /// Number of other clusters with an equal score.
     pub(crate) ties: usize,
 }
 
-/// The clusters of `placed`, except those that are being left, each with its rank where all have a
-/// recorded score.
+/// The clusters of `placed`, except those that the decision is leaving. Each has its rank where all
+/// have a recorded score.
 pub(crate) fn ranked(placed: &[PlacedCluster]) -> Vec<(&PlacedCluster, Option<Rank>)> {
     let places: Vec<&PlacedCluster> = placed.iter().filter(|place| !place.leaving).collect();
     let mut scores: Option<Vec<i64>> = places.iter().map(|place| place.score).collect();

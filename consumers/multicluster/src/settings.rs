@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 /// Rule that names a ClusterProfile after its cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NameRule {
-    /// As its Target: `<cluster>.<system>`, which is unique.
+    /// The name of the Target: `<cluster>.<system>`, which is unique.
     #[default]
     Qualified,
-    /// As its cluster. Unique only within one system.
+    /// The name of the cluster, which is unique only within one system.
     Bare,
 }
 

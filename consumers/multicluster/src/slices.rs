@@ -1,7 +1,7 @@
 //! Slices of a decision's clusters, and the order in which they are written.
 //!
-//! Consumers undeploy from a cluster that they no longer find, so a cluster never moves: it keeps its
-//! slice as long as it is decided. New clusters are written before others are removed, so a reader that
+//! Consumers undeploy from a cluster that they no longer find, so a cluster never moves to another
+//! slice as long as it is decided. New clusters are written before others are removed: a reader that
 //! has seen only the first writes sees every cluster that is decided both before and after.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,27 +12,27 @@ pub const MOST: usize = 100;
 /// One slice: its clusters by profile name, each with the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
-    /// Its index, which its name ends with.
+    /// The slice's index, at the end of its name.
     pub index: u32,
-    /// Its clusters.
+    /// The slice's clusters.
     pub clusters: BTreeMap<String, String>,
 }
 
 /// One write to one slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// Creates or replaces it.
+    /// Creates or replaces the slice.
     Put(Slice),
     /// Deletes the slice with this index, which has no decided cluster any more.
     Delete(u32),
 }
 
-/// The writes, in order, that make `old` slices show exactly the clusters `wanted`. Without decided
-/// clusters one empty slice is left, which distinguishes "none" from "unknown". The indices of `closed`
-/// cannot be used: those of slices that are being deleted, whose clusters need another one.
+/// The writes, in order, after which the `old` slices show exactly the clusters `wanted`. Without
+/// decided clusters one empty slice remains, which distinguishes "none" from "unknown". The indices in
+/// `closed` cannot be used: those slices are being deleted, and their clusters need another slice.
 #[must_use]
 pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<u32>) -> Vec<Write> {
-    let mut slices = kept(old, wanted);
+    let mut slices = kept_slices(old, wanted);
     add(&mut slices, wanted, closed);
     let last = slices.keys().next().copied();
     let (mut adding, mut removing, mut deleting) = (Vec::new(), Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<
 }
 
 /// Slices of `old` that are kept: every wanted cluster once, in its first place.
-fn kept(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32, BTreeMap<String, String>> {
+fn kept_slices(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32, BTreeMap<String, String>> {
     let sorted: BTreeMap<u32, &Slice> = old.iter().map(|slice| (slice.index, slice)).collect();
     let mut placed = BTreeSet::new();
     let mut slices = BTreeMap::new();
@@ -73,7 +73,7 @@ fn kept(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32, BTree
     slices
 }
 
-/// Puts clusters without a slice into gaps, then into new slices.
+/// Adds clusters without a slice to slices with room, then to new slices.
 fn add(
     slices: &mut BTreeMap<u32, BTreeMap<String, String>>,
     wanted: &BTreeMap<String, String>,

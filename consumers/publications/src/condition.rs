@@ -1,4 +1,5 @@
-//! The conditions of Publications: Valid for being in force, Published for being published completely.
+//! The conditions of Publications: Valid reports whether one is in force, Published whether all its
+//! objects are published.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,22 +17,22 @@ use super::in_force::Verdict;
 /// Delay before a condition that could not be written is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Writes the reports in `told` about Publications, through `committer`.
+/// Starts to write the `reports` about Publications as conditions, through `committer`.
 pub(super) fn spawn(
     engine: Arc<Engine>,
     committer: Arc<dyn Committer>,
-    mut told: watch::Receiver<Vec<Verdict>>,
+    mut reports: watch::Receiver<Vec<Verdict>>,
 ) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {
-            let verdicts = told.borrow_and_update().clone();
+            let verdicts = reports.borrow_and_update().clone();
             let mut done = true;
             for verdict in verdicts {
                 done &= write(&engine, &*committer, &verdict).await;
             }
             let again = tokio::time::sleep(AGAIN);
             tokio::select! {
-                changed = told.changed() => if changed.is_err() { return },
+                changed = reports.changed() => if changed.is_err() { return },
                 () = again, if !done => {}
             }
         }
@@ -66,7 +67,7 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
         reason,
         message,
     };
-    let Some(told) = validity::with_conditions(object, &[valid, published], now) else {
+    let Some(updated) = validity::with_conditions(object, &[valid, published], now) else {
         return true;
     };
     let commit = Commit {
@@ -76,7 +77,7 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
             verb: Verb::Update,
             key: Key::new(PUBLICATIONS, "", &verdict.name),
             subresource: "status",
-            object: told,
+            object: updated,
             base: Some(object.revision()),
         }],
         guards: Vec::new(),
@@ -84,8 +85,8 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
         cause: "whether the Publication is in force".to_owned(),
     };
     match committer.commit(commit).await {
-        // Another writer was faster, and the change is judged again.
         Ok(_) => true,
+        // Another client has changed the Publication, which is therefore judged again.
         Err(error) if error.why.is_moved() => true,
         Err(error) => {
             tracing::warn!(

@@ -1,5 +1,5 @@
 //! Progress of copies of Publications, and of the namespaces they name, from a hub: objects that are
-//! made at each read wait for them.
+//! computed at each read wait for the copies.
 
 use std::sync::OnceLock;
 
@@ -16,14 +16,14 @@ pub struct Copies(OnceLock<watch::Receiver<Progress>>);
 impl Copies {
     /// Uses `progress` from now on.
     pub(super) fn follow(&self, progress: watch::Receiver<Progress>) {
-        // The first caller has set the same.
+        // An earlier caller has set the same progress.
         drop(self.0.set(progress));
     }
 
     /// Whether all Publications and their namespaces are known.
     ///
     /// # Errors
-    /// The reason: not known yet.
+    /// When they are not known yet: the message has the reason.
     pub(super) fn ready(&self) -> Result<(), String> {
         let progress = self.0.get().map(|progress| progress.borrow().clone());
         let progress = progress.unwrap_or_default();

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 /// Deed to be done.
 #[derive(Clone, Debug)]
 pub(super) enum Task {
-    /// It is as wanted.
+    /// The object is as wanted.
     Nothing,
-    /// It has to be written.
+    /// The object has to be written.
     Write(Change),
-    /// It is being deleted, but finalizers delay that; once it is gone it is recreated.
+    /// The object is being deleted, which finalizers delay. Once it is deleted, it is created again.
     Leaving,
-    /// It belongs to another client; its maker.
+    /// The object belongs to another client, with this name.
     Foreign(String),
 }
 
@@ -25,11 +25,11 @@ pub(super) enum Task {
 pub(super) struct Change {
     /// The object.
     pub(super) key: Key,
-    /// Wanted object, without its status; `None` where that is so already.
+    /// Wanted object, without its status; `None` where the present object equals it.
     pub(super) main: Option<Value>,
     /// Wanted status.
     pub(super) status: Option<Value>,
-    /// The compared revision; `None` where it does not exist.
+    /// The compared revision; `None` where the object does not exist.
     pub(super) base: Option<Revision>,
     /// Whether nothing changes but values of the status, which may change often.
     pub(super) is_fast: bool,
@@ -38,12 +38,12 @@ pub(super) struct Change {
 static PROFILE: LazyLock<Types> = LazyLock::new(|| Types::of(kinds::cluster_profile().schema(VERSION)));
 static DECISION: LazyLock<Types> = LazyLock::new(|| Types::of(kinds::placement_decision().schema(VERSION)));
 
-/// Whether Berth made `object`.
+/// Whether Berth published `object`.
 pub(super) fn is_ours(object: &Object) -> bool {
     object.annotations().contains_key(mark::PUBLICATION)
 }
 
-/// Deed that brings the object at `key`, which is `old`, to the `wanted` one.
+/// The task that changes the object at `key` from `old` to `wanted`.
 pub(super) fn of(key: Key, old: Option<&Object>, wanted: &Value) -> Task {
     let (main, status) = parts(wanted);
     let Some(old) = old else {
@@ -99,12 +99,13 @@ fn parts(wanted: &Value) -> (Value, Option<Value>) {
     (main, status)
 }
 
-/// Maker of an object that is not ours, as the object itself names it.
+/// The owner of an object that Berth did not publish, as the object itself names it.
 fn maker(object: &Value) -> String {
-    let said = object["spec"]["clusterManager"]["name"]
+    let producer = object["spec"]["clusterManager"]["name"]
         .as_str()
         .or_else(|| object["schedulerName"].as_str());
-    said.filter(|name| !name.is_empty())
+    producer
+        .filter(|name| !name.is_empty())
         .map_or_else(|| "somebody else".to_owned(), str::to_owned)
 }
 
@@ -141,11 +142,11 @@ mod tests {
         let mut live = wanted("fine");
         live["metadata"]["finalizers"] = json!(["x.example/y"]);
         live["metadata"]["labels"] = json!({"team": "a"});
-        let theirs = json!({"type": "Joined", "status": "True"});
+        let added = json!({"type": "Joined", "status": "True"});
         live["status"]["conditions"]
             .as_array_mut()
             .unwrap()
-            .insert(0, theirs);
+            .insert(0, added);
         assert!(matches!(
             of(key(), Some(&object(&live)), &wanted("fine")),
             Task::Nothing

@@ -1,8 +1,8 @@
-//! PublishedDecisions: the decisions that a Publication shows in its namespace with flat entries, made at
+//! PublishedDecisions: the decisions that a Publication shows in its namespace with flat entries, computed at
 //! each read.
 //!
-//! Their readers remove workloads from clusters that they no longer find. So the answer is 503 where
-//! objects may be missing, also for lists that could show a decision of that system.
+//! Their readers remove workloads from clusters that they no longer find. So a request for an object
+//! that may be missing gets 503, and so does a list that could show such an object.
 
 use std::sync::Arc;
 
@@ -46,7 +46,8 @@ struct Flat {
 }
 
 impl Flat {
-    /// All objects in `namespace` (everywhere, where that is empty) of the systems with `is_asked`.
+    /// All objects of the systems that `is_asked` accepts, in `namespace`, or everywhere where that is
+    /// empty.
     async fn listed(
         &self,
         namespace: &str,
@@ -85,7 +86,7 @@ impl Flat {
 
 #[async_trait]
 impl Computed for Flat {
-    /// All of them are computed at each read.
+    /// All objects are computed at each read.
     fn effort(&self, _: &RequestInfo) -> usize {
         heavy::UNKNOWN
     }
@@ -118,7 +119,7 @@ fn may_select(query: &ListQuery, system: &str) -> bool {
         && named.all(|(_, _, name)| name::system_of(name).is_none_or(|named| named == system))
 }
 
-/// Rows that are shown, by namespace and name, each made when it is asked for.
+/// The listed rows by namespace and name. The object of a row is computed when it is needed.
 struct Rows {
     rows: Vec<Row>,
     revision: Revision,
@@ -178,8 +179,8 @@ impl Listing for Rows {
         let value = row
             .value(self.now)
             .ok_or_else(|| Status::not_found(RESOURCE, &row.name.name))?;
-        let made = Object::new(&value, self.revision());
-        made.map(Arc::new)
+        let new = Object::new(&value, self.revision());
+        new.map(Arc::new)
             .map_err(|error| Status::internal(error.to_string()))
     }
 
@@ -218,7 +219,7 @@ impl Row {
     fn metadata(&self, system: &str, source: &Object, of: &str) -> Map<String, Value> {
         let owner = source.as_owner(of, &self.name.namespace);
         let source = source.meta();
-        // A decision that two Publications show is two objects.
+        // A decision that two Publications show appears as two objects.
         let kind = format!("PublishedDecision/{}", self.place.name);
         let mut metadata = render::metadata(source, &kind, &self.name.namespace, &self.name.name);
         if let Some(owner) = owner {
@@ -231,7 +232,7 @@ impl Row {
         metadata
     }
 
-    /// One cluster; `None` where it is gone, or is not published.
+    /// One cluster; `None` where it does not exist any more, or is not published.
     fn entry(&self, system: &str, entry: Entry) -> Option<PublishedCluster> {
         let (target, view) = entry.target?;
         let rules = &self.place.rules;
@@ -269,7 +270,7 @@ mod tests {
         );
         assert_eq!(selects("", "metadata.name=ns.p.ocm"), [false, true]);
         assert_eq!(selects("", "metadata.name!=ns.p.ocm"), [true, true]);
-        // A name that was shortened may be of any.
+        // A shortened name may be of any system.
         assert_eq!(selects("", "metadata.name=long-0123456789"), [true, true]);
     }
 }

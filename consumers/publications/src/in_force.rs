@@ -18,26 +18,26 @@ use super::spec::{self, Rules};
 /// A Publication in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InForce {
-    /// Its name.
+    /// The Publication's name.
     pub(super) name: String,
     /// Rules of the Publication.
     pub(super) rules: Arc<Rules>,
     /// Reason why nothing is written in its namespace.
-    held: Option<Obstacle>,
-    /// The systems that are left to their own producer, with its name.
+    obstacle_to_all: Option<Obstacle>,
+    /// The systems whose objects another producer publishes, with the name of that producer.
     skipped: BTreeMap<&'static str, &'static str>,
 }
 
 impl InForce {
     /// Whether the published objects of `system` are left unchanged.
     pub(super) fn is_frozen(&self, system: &str) -> bool {
-        self.held.is_some() || self.skipped.contains_key(system)
+        self.obstacle_to_all.is_some() || self.skipped.contains_key(system)
     }
 
-    /// Obstacle to publishing it, or a part of it.
+    /// Obstacle to publishing the objects, or some of them.
     pub(super) fn obstacle(&self) -> Option<Obstacle> {
-        if self.held.is_some() {
-            return self.held.clone();
+        if self.obstacle_to_all.is_some() {
+            return self.obstacle_to_all.clone();
         }
         let (system, producer) = self.skipped.first_key_value()?;
         let namespace = &self.rules.settings.namespace;
@@ -50,11 +50,11 @@ impl InForce {
 /// Verdict about a Publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
-    /// Its name.
+    /// The Publication's name.
     pub(super) name: String,
-    /// Reason why it is not in force, as a word and a sentence.
+    /// Reason why the Publication is not in force, as a word and a sentence.
     pub(super) problem: Option<Obstacle>,
-    /// Reason why it is not published completely; absent where that is not known.
+    /// Reason why not all objects are published; `None` where that is not known.
     pub(super) published: Option<Result<(), Obstacle>>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Verdict {
 pub(super) struct PublicationVerdicts {
     /// The Publications in force.
     pub(super) in_force: Vec<InForce>,
-    /// The verdict on each.
+    /// The verdict on each Publication.
     pub(super) verdicts: Vec<Verdict>,
     /// The namespaces of all Publications, in force or not. Only a Publication in force deletes objects there.
     pub(super) named: BTreeSet<String>,
@@ -74,24 +74,24 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Publi
     let mut judged = read(&stored(source), &systems(dialects));
     for published in &mut judged.in_force {
         let place = published.rules.settings.namespace.clone();
-        published.held = missing(source, &place);
-        // Objects that are made at each read cannot be overwritten.
-        if published.held.is_some() || !published.rules.is_written() {
+        published.obstacle_to_all = missing(source, &place);
+        // Objects that are computed at each read cannot overwrite those of another producer.
+        if published.obstacle_to_all.is_some() || !published.rules.is_written() {
             continue;
         }
-        let others = other_managers(source, &place);
+        let managers = other_managers(source, &place);
         for dialect in dialects {
             let Some(Producer { manager, is_alone }) = dialect.shown().producer else {
                 continue;
             };
-            if !others.contains(manager) {
+            if !managers.contains(manager) {
                 continue;
             }
             if is_alone {
                 let text = format!(
                     "{manager} publishes in namespace {place} and would overwrite and delete by name: publish in another one"
                 );
-                published.held = Some(("NamespaceOfAnother", text));
+                published.obstacle_to_all = Some(("NamespaceOfAnother", text));
             }
             published.skipped.insert(dialect.name(), manager);
         }
@@ -99,8 +99,8 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Publi
     judged
 }
 
-/// The Publications in force in `source` whose namespace is there, of a server that serves `dialects`:
-/// for objects that are made at each read.
+/// The Publications in force in `source` whose namespace exists, of a server that serves `dialects`:
+/// for objects that are computed at each read.
 pub(super) fn readable(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Vec<InForce> {
     let mut in_force = read(&stored(source), &systems(dialects)).in_force;
     in_force.retain(|published| missing(source, &published.rules.settings.namespace).is_none());
@@ -115,7 +115,7 @@ fn systems(dialects: &[Arc<dyn Dialect>]) -> Vec<&'static str> {
     dialects.iter().map(|dialect| dialect.name()).collect()
 }
 
-/// The valid ones; of several for one namespace the oldest.
+/// Reads the Publications: in force are the valid ones, and of several for one namespace the oldest.
 fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVerdicts {
     let mut sorted: Vec<&Arc<Object>> = publications.iter().collect();
     sorted.sort_by_key(|object| {
@@ -124,7 +124,7 @@ fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVe
             object.meta().name().to_owned(),
         )
     });
-    let mut taken: BTreeMap<String, String> = BTreeMap::new();
+    let mut owners: BTreeMap<String, String> = BTreeMap::new();
     let mut judged = PublicationVerdicts::default();
     for object in sorted {
         let name = object.meta().name().to_owned();
@@ -134,7 +134,7 @@ fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVe
             .extend(value["spec"]["namespace"].as_str().map(str::to_owned));
         let problem = match spec::read(value, systems) {
             Err(errors) => Some(("Invalid", field::aggregate(&errors))),
-            Ok(read) => match taken.get(&read.settings.namespace) {
+            Ok(read) => match owners.get(&read.settings.namespace) {
                 Some(other) => Some((
                     "NamespaceTaken",
                     format!(
@@ -143,11 +143,11 @@ fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVe
                     ),
                 )),
                 None => {
-                    taken.insert(read.settings.namespace.clone(), name.clone());
+                    owners.insert(read.settings.namespace.clone(), name.clone());
                     judged.in_force.push(InForce {
                         name: name.clone(),
                         rules: Arc::new(read),
-                        held: None,
+                        obstacle_to_all: None,
                         skipped: BTreeMap::new(),
                     });
                     None
@@ -163,7 +163,7 @@ fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVe
     judged
 }
 
-/// Obstacle to making objects in the namespace.
+/// Obstacle to creating objects in the namespace.
 fn missing(source: &dyn Source, name: &str) -> Option<Obstacle> {
     let namespaces = source.cached(namespace::RESOURCE);
     match namespaces.get("", name) {
@@ -176,13 +176,13 @@ fn missing(source: &dyn Source, name: &str) -> Option<Obstacle> {
     }
 }
 
-/// The cluster managers of the ClusterProfiles in the namespace that Berth did not make.
+/// The cluster managers of those ClusterProfiles in the namespace that Berth did not publish.
 fn other_managers(source: &dyn Source, namespace: &str) -> BTreeSet<String> {
     let profiles = source.cached(CLUSTER_PROFILES);
-    let others = profiles
+    let managers = profiles
         .iter(Some(namespace), None)
         .filter(|(_, profile)| !deed::is_ours(profile));
-    let named = others.filter_map(|(_, profile)| {
+    let named = managers.filter_map(|(_, profile)| {
         let value = profile.value();
         value["spec"]["clusterManager"]["name"]
             .as_str()

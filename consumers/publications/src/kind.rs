@@ -61,7 +61,7 @@ impl Kind for Publication {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        // The status of a stored invalid one reports that.
+        // The status of an invalid Publication has to be writable, to report that it is invalid.
         if matches!(write.via, Via::Subresource(_)) {
             return Vec::new();
         }

@@ -1,10 +1,10 @@
 //! Publications (docs/consumers.md): ClusterProfiles and PlacementDecisions of `multicluster.x-k8s.io` in the
 //! namespaces that objects of kind Publication name.
 //!
-//! They are stored objects with several writers: a [`publisher`] applies Berth's fields, others add
-//! theirs. Standing alone Berth serves the two kinds from its own store, and on a hub it writes into
-//! the hub's ([`outlet`]). [`deed`] computes the change of one object, [`make`] the objects of one
-//! target or decision.
+//! Published objects are stored and have several writers: a [`publisher`] applies Berth's fields, and
+//! other clients add theirs. A standalone Berth serves the two kinds from its own store; behind a hub,
+//! Berth writes them to the hub ([`outlet`]). [`deed`] computes the change of one object, and [`make`]
+//! the objects of one target or decision.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -23,10 +23,10 @@ mod deed;
 mod flat;
 mod in_force;
 mod kind;
-mod known;
 mod make;
 mod outlet;
 mod pace;
+mod published_state;
 mod publisher;
 mod spec;
 mod work;
@@ -54,24 +54,25 @@ pub const PUBLICATIONS: GroupResource = GroupResource::new(config::GROUP, "publi
 /// Destination of Publications.
 #[derive(Clone)]
 pub enum Place {
-    /// In this registry, which serves both kinds.
+    /// The registry of this server, which serves both kinds.
     Here(Arc<Registry>),
-    /// On the hub, through this writer.
+    /// The hub, through this writer.
     Hub {
-        /// Committer of writes there.
+        /// Committer of writes to the hub.
         committer: Arc<HubCommitter>,
-        /// Progress of the copies from there.
+        /// Progress of the copies from the hub.
         copies: Arc<Copies>,
     },
 }
 
-/// The kind Publication, of `dialects`, kept in `store`: for the group of the configurations.
+/// The resource `publications`, for the systems of `dialects`, stored in `store`. It belongs to the
+/// group of the configurations.
 #[must_use]
 pub fn resource(dialects: &[Arc<dyn Dialect>], store: &Arc<dyn Store>) -> Resource {
     Resource::stored(Publication::new(dialects), store)
 }
 
-/// The group of published objects, kept in `store`.
+/// The group of published objects, stored in `store`.
 #[must_use]
 pub fn group(store: &Arc<dyn Store>) -> Group {
     Group::new(
@@ -84,13 +85,13 @@ pub fn group(store: &Arc<dyn Store>) -> Group {
 }
 
 /// PublishedDecisions of the decisions of `engine`, for the group of computed objects; `copies` is the
-/// progress of copying Publications, where they are a hub's.
+/// progress of copying Publications from a hub, if there is one.
 #[must_use]
 pub fn flat(engine: &Arc<Engine>, copies: Option<Arc<Copies>>) -> Resource {
     flat::resource(engine, copies)
 }
 
-/// Published kinds, as a hub has them and they are copied from there.
+/// The published kinds of a hub, whose objects are copied from it.
 #[must_use]
 pub fn on_hub() -> Vec<Arc<dyn Kind>> {
     vec![
@@ -99,8 +100,8 @@ pub fn on_hub() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// Starts publishing the state of `engine`, while `leading` is true, and keeps the conditions of each
-/// Publication, through `committer`. `progress` is that of the copies of a hub.
+/// Starts to publish the state of `engine` while `leading` is true, and to write the conditions of each
+/// Publication through `committer`. `progress` is the progress of the copies from a hub.
 #[must_use]
 pub fn spawn(
     engine: &Arc<Engine>,
@@ -117,9 +118,9 @@ pub fn spawn(
         }
         (Place::Hub { .. }, None) => return Vec::new(),
     };
-    let (tell, told) = watch::channel(Vec::new());
+    let (report, reports) = watch::channel(Vec::new());
     vec![
-        publisher::spawn(engine, outlet, leading, tell),
-        condition::spawn(Arc::clone(engine), Arc::clone(committer), told),
+        publisher::spawn(engine, outlet, leading, report),
+        condition::spawn(Arc::clone(engine), Arc::clone(committer), reports),
     ]
 }

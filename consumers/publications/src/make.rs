@@ -1,4 +1,5 @@
-//! Deeds about one target or one decision in every namespace where it is published.
+//! The objects of one target or one decision in every namespace where it is published, and the tasks
+//! that write them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -23,17 +24,17 @@ pub(super) type AllProfiles = HashMap<(&'static str, Arc<str>), Profiles>;
 
 /// The profiles of a cluster.
 pub(super) struct MadeProfiles {
-    /// The system's own name of it.
+    /// The system's own name of the cluster.
     pub(super) cluster: Arc<str>,
-    /// All of them.
+    /// All profiles of the cluster.
     pub(super) profiles: Profiles,
-    /// Deed for each object.
+    /// The task for each object.
     pub(super) deeds: Vec<(Key, Task)>,
-    /// Next time at which they may change without a write.
+    /// Next time at which the profiles may change without a write.
     pub(super) due_at: Option<Timestamp>,
 }
 
-/// The profiles of `cluster`; the published ones are in `shown`.
+/// The profiles of `cluster`. `shown` has the published objects.
 pub(super) fn profiles(
     snapshot: &Snapshot,
     in_force: &[InForce],
@@ -41,14 +42,14 @@ pub(super) fn profiles(
     cluster: Arc<str>,
     now: Timestamp,
 ) -> MadeProfiles {
-    let mut made = MadeProfiles {
+    let mut result = MadeProfiles {
         cluster,
         profiles: Profiles::new(),
         deeds: Vec::new(),
         due_at: None,
     };
-    let Some((target, view)) = snapshot.inventory.target_of(&made.cluster, now) else {
-        return made;
+    let Some((target, view)) = snapshot.inventory.target_of(&result.cluster, now) else {
+        return result;
     };
     let system = snapshot.dialect.name();
     let wanted: Vec<&InForce> = in_force
@@ -58,10 +59,10 @@ pub(super) fn profiles(
         })
         .collect();
     if wanted.is_empty() {
-        // Time may change its state, but that is not published.
-        return made;
+        // The state may change with time, but the target is not published.
+        return result;
     }
-    made.due_at = view.due_at;
+    result.due_at = view.due_at;
     let facts = (snapshot.dialect.shown().facts)(&view.object.parse());
     for published in wanted {
         let settings = &published.rules.settings;
@@ -76,18 +77,18 @@ pub(super) fn profiles(
             facts: &facts,
         };
         let value = profile::render(settings, target, before.as_ref(), now);
-        made.profiles.insert(settings.namespace.clone(), name);
+        result.profiles.insert(settings.namespace.clone(), name);
         let deed = deed::of(key.clone(), old.map(|old| &**old), &value);
-        made.deeds.push((key, deed));
+        result.deeds.push((key, deed));
     }
-    made
+    result
 }
 
-/// Deed about one slice.
+/// Task for one slice.
 pub(super) enum SliceDeed {
-    /// It has to be written.
+    /// The slice has to be written.
     Put(Key, Task),
-    /// It has to be deleted, at this revision.
+    /// The slice has to be deleted, at this revision.
     Delete(Key, Revision),
 }
 
@@ -97,12 +98,12 @@ pub(super) struct MadeSlices {
     pub(super) demand: Key,
     /// Clusters that stay or are added.
     pub(super) slices: Vec<Key>,
-    /// Deeds, in the order that readers may see.
+    /// Tasks, in an order whose intermediate states readers may see.
     pub(super) deeds: Vec<SliceDeed>,
 }
 
-/// The slices of the decision about `demand`; the published ones are in `shown`, and the published
-/// profiles in `published`.
+/// The slices of the decision about `demand`. `shown` has the published slices, and `published` the
+/// published profiles.
 pub(super) fn slices(
     snapshot: &Snapshot,
     in_force: &[InForce],
@@ -112,19 +113,19 @@ pub(super) fn slices(
     demand: Key,
     now: Timestamp,
 ) -> MadeSlices {
-    let mut made = MadeSlices {
+    let mut result = MadeSlices {
         demand,
         slices: Vec::new(),
         deeds: Vec::new(),
     };
     let system = snapshot.dialect.name();
-    let (namespace, decision) = names::place(&*snapshot.dialect, &made.demand);
+    let (namespace, decision) = names::place(&*snapshot.dialect, &result.demand);
     let key = name::decision(&namespace, &decision);
-    let view = snapshot.inventory.demand(&made.demand, now);
+    let view = snapshot.inventory.demand(&result.demand, now);
     for rules in in_force.iter().filter(|published| !published.is_frozen(system)) {
         let settings = &rules.rules.settings;
         let place = Place {
-            there: Slices::of(shown, &settings.namespace, &key),
+            existing: Slices::of(shown, &settings.namespace, &key),
             shown,
             rules,
             key: &key,
@@ -133,16 +134,16 @@ pub(super) fn slices(
         match (&view, labels) {
             (Some(view), Some(labels)) if rules.rules.shows_decision(system, labels) => {
                 let wanted = clusters(system, view, &settings.namespace, profiles, published);
-                place.fill(system, view, &wanted, &mut made);
+                place.fill(system, view, &wanted, &mut result);
             }
-            _ => made.deeds.extend(place.there.deletions()),
+            _ => result.deeds.extend(place.existing.deletions()),
         }
     }
-    made
+    result
 }
 
-/// The clusters a decision shows in `namespace`, with reasons: those that have a profile there, and
-/// that a consumer can find.
+/// The clusters that a decision shows in `namespace`, with reasons: clusters with a profile there,
+/// which a consumer can find.
 fn clusters(
     system: &'static str,
     view: &DemandView,
@@ -202,44 +203,45 @@ impl<'a> Slices<'a> {
 
 /// One decision in one namespace.
 struct Place<'a> {
-    there: Slices<'a>,
+    existing: Slices<'a>,
     shown: &'a Collection,
     rules: &'a InForce,
     key: &'a str,
 }
 
 impl Place<'_> {
-    /// Makes the slices show exactly the clusters that are `wanted`.
+    /// Adds the tasks after which the slices show exactly the `wanted` clusters.
     fn fill(
         &self,
         system: &'static str,
         view: &DemandView,
         wanted: &BTreeMap<String, String>,
-        made: &mut MadeSlices,
+        result: &mut MadeSlices,
     ) {
         let old: Vec<Slice> = self
-            .there
+            .existing
             .open
             .iter()
             .map(|(_, _, slice)| slice.clone())
             .collect();
-        let mut left: BTreeMap<u32, Slice> = old.iter().map(|slice| (slice.index, slice.clone())).collect();
+        let mut remaining: BTreeMap<u32, Slice> =
+            old.iter().map(|slice| (slice.index, slice.clone())).collect();
         let mut order = Vec::new();
-        for write in slices::plan(&old, wanted, &self.there.closed) {
+        for write in slices::plan(&old, wanted, &self.existing.closed) {
             match write {
                 Write::Put(slice) => {
                     order.push(slice.index);
-                    left.insert(slice.index, slice);
+                    remaining.insert(slice.index, slice);
                 }
                 Write::Delete(index) => {
                     order.push(index);
-                    left.remove(&index);
+                    remaining.remove(&index);
                 }
             }
         }
-        // Those whose clusters stay may have other labels.
+        // Slices whose clusters stay may have other labels.
         let planned: BTreeSet<u32> = order.iter().copied().collect();
-        order.extend(left.keys().filter(|index| !planned.contains(index)));
+        order.extend(remaining.keys().filter(|index| !planned.contains(index)));
         let decided = SliceParts {
             system,
             key: self.key,
@@ -257,11 +259,12 @@ impl Place<'_> {
             match (left.get(&index), old) {
                 (Some(slice), old) => {
                     let value = decision::render(settings, &decided, slice);
-                    made.slices.push(at.clone());
-                    made.deeds
+                    result.slices.push(at.clone());
+                    result
+                        .deeds
                         .push(SliceDeed::Put(at.clone(), deed::of(at, old, &value)));
                 }
-                (None, Some(old)) => made.deeds.push(SliceDeed::Delete(at, old.revision())),
+                (None, Some(old)) => result.deeds.push(SliceDeed::Delete(at, old.revision())),
                 (None, None) => {}
             }
         }

@@ -26,14 +26,14 @@ pub(super) type Obstacle = (&'static str, String);
 /// Outlet of published objects, by server-side apply.
 #[async_trait]
 pub(super) trait Outlet: Send + Sync {
-    /// Whether all data for the published objects are known.
+    /// Checks that all data for the published objects are known.
     ///
     /// # Errors
-    /// The obstacle.
+    /// When some data are not known: the obstacle.
     fn ready(&self) -> Result<(), Obstacle>;
 
-    /// Applies `config` to the object at `key`, or to a `subresource` of it. It must be as of `base`, or not
-    /// be there.
+    /// Applies `config` to the object at `key`, or to a `subresource` of the object. The object must have the
+    /// revision `base`, or not exist where `base` is `None`.
     async fn apply(
         &self,
         key: &Key,
@@ -42,7 +42,7 @@ pub(super) trait Outlet: Send + Sync {
         base: Option<Revision>,
     ) -> Result<Arc<Object>, CommitError>;
 
-    /// Deletes the object at `key`, which must be as of `base`.
+    /// Deletes the object at `key`, which must have the revision `base`.
     async fn delete(&self, key: &Key, base: Revision) -> Result<(), CommitError>;
 }
 

@@ -1,7 +1,7 @@
-//! Pace of writes of a ClusterProfile: no fast-moving data, on average once in 30 seconds, ten times at once
-//! (KEP-4322).
+//! Pace of the writes to a ClusterProfile: fast-moving data is not written; other writes come once in 30
+//! seconds on average, and at most ten at once (KEP-4322).
 //!
-//! That holds as well where a client on a hub keeps changing fields that Berth restores.
+//! The limit also holds where a client on a hub keeps changing fields that Berth restores.
 
 use std::collections::VecDeque;
 
@@ -35,7 +35,7 @@ impl Pace {
         fast.max(room).filter(|due| *due > now)
     }
 
-    /// Takes note of a write.
+    /// Records a write.
     pub(super) fn wrote(&mut self, is_fast: bool, now: Timestamp) {
         if is_fast {
             self.fast = Some(now);

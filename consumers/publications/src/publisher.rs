@@ -1,5 +1,5 @@
 //! The publisher: updates published objects when the engine reports stale ones, when Publications,
-//! namespaces or the objects themselves change, and when its time has come.
+//! namespaces or the objects themselves change, and when an object is due by time.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -18,23 +18,23 @@ use tokio::task::JoinHandle;
 use super::PUBLICATIONS;
 use super::deed;
 use super::in_force::{self, InForce, PublicationVerdicts, Verdict};
-use super::known::PublishedState;
 use super::make::{self, MadeProfiles, MadeSlices};
 use super::outlet::{Obstacle, Outlet};
+use super::published_state::PublishedState;
 use super::work;
 
-/// Interval at which an obstacle is considered again.
+/// Interval at which an obstacle is checked again.
 const LOOK: Duration = Duration::from_secs(5);
 /// Most objects that are named among those that are not published.
 const NAMED: usize = 3;
 
-/// Starts publishing through `outlet` while `leading` is true, and reports Publications to `told`. It
-/// runs until the handle is aborted.
+/// Starts to publish through `outlet` while `leading` is true, and to report the state of Publications.
+/// Both end when the handle is aborted.
 pub(super) fn spawn(
     engine: &Arc<Engine>,
     outlet: Arc<dyn Outlet>,
     leading: watch::Receiver<bool>,
-    told: watch::Sender<Vec<Verdict>>,
+    reports: watch::Sender<Vec<Verdict>>,
 ) -> JoinHandle<()> {
     let publisher = Publisher {
         subscription: engine.subscribe(),
@@ -42,7 +42,7 @@ pub(super) fn spawn(
         engine: Arc::clone(engine),
         outlet,
         leading,
-        told,
+        reports,
         judged: None,
         again: false,
         known: PublishedState::default(),
@@ -52,7 +52,7 @@ pub(super) fn spawn(
 
 /// Events that wake the publisher.
 enum News {
-    /// Of these dialects something is stale.
+    /// Some objects of these dialects are stale.
     Stale(BTreeMap<&'static str, Dirty>),
     /// Objects have changed.
     Changed(Vec<Arc<Event>>),
@@ -65,9 +65,9 @@ struct Publisher {
     dialects: Vec<Arc<dyn Dialect>>,
     outlet: Arc<dyn Outlet>,
     leading: watch::Receiver<bool>,
-    told: watch::Sender<Vec<Verdict>>,
+    reports: watch::Sender<Vec<Verdict>>,
     subscription: Arc<Subscription>,
-    /// The Publications everything was published by; nothing before.
+    /// The Publications by which all objects were published; `None` at first.
     judged: Option<PublicationVerdicts>,
     /// Whether everything has to be checked again.
     again: bool,
@@ -165,7 +165,7 @@ impl Publisher {
         }
     }
 
-    /// Judges the Publications. Returns whether everything has to be published again.
+    /// Judges the Publications. Returns whether all objects have to be published again.
     fn judge(&mut self) -> bool {
         let judged = in_force::judge(self.source(), &self.dialects);
         let is_new = self.judged.as_ref() != Some(&judged) || self.again;
@@ -212,7 +212,7 @@ impl Publisher {
         }
     }
 
-    /// Subject of an event that another writer caused.
+    /// Subject of an event that another client caused.
     fn touched(&self, event: &Event) -> Option<Item> {
         let (key, new) = (&event.change.key, event.change.new.as_ref());
         let own = self.known.written.get(key);
@@ -259,14 +259,14 @@ impl Publisher {
         }
         let now = self.now();
         let clusters = self.clusters(dialect, targets, &snapshot);
-        let Some(made) = self.make_profiles(&snapshot, clusters, now).await else {
+        let Some(computed) = self.make_profiles(&snapshot, clusters, now).await else {
             return;
         };
-        let (mut changes, mut gone, mut moved) = (Vec::new(), Vec::new(), false);
-        for made in made {
+        let (mut changes, mut unwanted, mut moved) = (Vec::new(), Vec::new(), false);
+        for computed in computed {
             moved |= self
                 .known
-                .take_profiles(dialect, made, &mut changes, &mut gone, now);
+                .take_profiles(dialect, computed, &mut changes, &mut unwanted, now);
         }
         moved |= changes.iter().any(|change| change.base.is_none());
         for change in changes.iter().filter(|change| change.base.is_some()) {
@@ -276,17 +276,17 @@ impl Publisher {
         for outcome in work::write(&*self.outlet, changes).await {
             self.known.note(outcome, now);
         }
-        // A decision may refer to a profile that did not exist, or that is gone.
+        // A decision may refer to a profile that did not exist, or that was deleted.
         let demands = if moved { MarkedSet::All } else { demands };
         let demands = self.demands(dialect, demands, &snapshot);
-        let Some(made) = self.make_slices(&snapshot, demands, now).await else {
+        let Some(computed) = self.make_slices(&snapshot, demands, now).await else {
             return;
         };
         let mut unfinished = HashSet::new();
-        for done in work::slices(&*self.outlet, made).await {
+        for done in work::slices(&*self.outlet, computed).await {
             self.known.take_slices(dialect, done, &mut unfinished, now);
         }
-        self.remove_profiles(dialect, gone, &unfinished).await;
+        self.remove_profiles(dialect, unwanted, &unfinished).await;
     }
 
     fn clusters(
@@ -361,22 +361,22 @@ impl Publisher {
         finished(making.await)
     }
 
-    /// Deletes unwanted profiles. Those that a decision may still refer to are deleted later.
+    /// Deletes unwanted profiles; a profile that a decision may still refer to is deleted later.
     async fn remove_profiles(
         &mut self,
         dialect: &'static str,
-        mut gone: Vec<Key>,
+        mut unwanted: Vec<Key>,
         unfinished: &HashSet<Arc<str>>,
     ) {
-        gone.retain(|key| {
+        unwanted.retain(|key| {
             let mut published = self.in_force().iter();
             let place = published.find(|one| one.rules.settings.namespace == *key.namespace);
             !place.is_some_and(|place| place.is_frozen(dialect))
         });
-        let count = gone.len();
-        gone.retain(|key| !unfinished.contains(&key.namespace));
-        self.again |= gone.len() < count;
-        self.remove(gone).await;
+        let count = unwanted.len();
+        unwanted.retain(|key| !unfinished.contains(&key.namespace));
+        self.again |= unwanted.len() < count;
+        self.remove(unwanted).await;
     }
 
     /// Deletes the objects at `keys`.
@@ -400,23 +400,23 @@ impl Publisher {
     async fn sweep(&mut self) {
         for resource in [PLACEMENT_DECISIONS, CLUSTER_PROFILES] {
             let shown = self.source().cached(resource);
-            let ours = shown.items.iter().filter(|(_, object)| deed::is_ours(object));
-            let keys = ours.map(|(name, object)| {
+            let own = shown.items.iter().filter(|(_, object)| deed::is_ours(object));
+            let keys = own.map(|(name, object)| {
                 let key = Key::new(resource, &name.namespace, &name.name);
                 (key, object)
             });
-            let gone = keys
+            let unwanted = keys
                 .filter(|(key, object)| !self.known.subjects.contains_key(key) && self.may_go(object))
                 .map(|(key, _)| key);
-            let gone = gone.collect();
+            let unwanted = unwanted.collect();
             if !self.again {
-                self.remove(gone).await;
+                self.remove(unwanted).await;
             }
         }
     }
 
-    /// Whether it is certain that `object`, which is not wanted, has to be deleted: no Publication
-    /// names its namespace, or the one that does excludes it with all objects known.
+    /// Whether the unwanted `object` certainly has to be deleted: no Publication names its namespace,
+    /// or the Publication in force there excludes it and all objects of the system are known.
     fn may_go(&self, object: &Object) -> bool {
         let meta = object.meta();
         let Some(judged) = &self.judged else { return false };
@@ -433,7 +433,7 @@ impl Publisher {
         is_whole && place.is_some_and(|place| !place.is_frozen(system.unwrap_or_default()))
     }
 
-    /// Whether everything in `published` is published, as far as that is known.
+    /// Whether all objects of `published` are published, as far as that is known.
     fn state(&self, published: &InForce) -> Result<(), Obstacle> {
         if let Some(obstacle) = published.obstacle() {
             return Err(obstacle);
@@ -456,7 +456,7 @@ impl Publisher {
         Err((reason, text.join("; ")))
     }
 
-    /// Tells of every Publication, of those in force with their `state`.
+    /// Reports every Publication, and the `state` of those in force.
     fn tell(&self, judged: &PublicationVerdicts, state: impl Fn(&InForce) -> Result<(), Obstacle>) {
         let mut verdicts = judged.verdicts.clone();
         for verdict in &mut verdicts {
@@ -464,9 +464,9 @@ impl Publisher {
             let published = in_force.find(|published| published.name == verdict.name);
             verdict.published = published.map(&state);
         }
-        self.told.send_if_modified(|told| {
-            let is_new = *told != verdicts;
-            *told = verdicts;
+        self.reports.send_if_modified(|reports| {
+            let is_new = *reports != verdicts;
+            *reports = verdicts;
             is_new
         });
     }
@@ -493,16 +493,16 @@ async fn next(watching: &mut Option<Box<dyn Watch>>) -> Option<Vec<Arc<Event>>> 
     }
 }
 
-/// Waits until this server gains or loses leadership. Without leader election that is never.
+/// Waits until this server gains or loses leadership; waits for ever without leader election.
 async fn changed(leading: &mut watch::Receiver<bool>) {
     if leading.changed().await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-fn finished<T>(made: Result<T, tokio::task::JoinError>) -> Option<T> {
-    match made {
-        Ok(made) => Some(made),
+fn finished<T>(result: Result<T, tokio::task::JoinError>) -> Option<T> {
+    match result {
+        Ok(result) => Some(result),
         Err(error) => {
             tracing::error!(%error, "cannot build the objects to publish; what is published is out of date until the next change");
             None

@@ -1,4 +1,4 @@
-//! Spec of a Publication: read, and judged with every error at once.
+//! Parser of the spec of a Publication, which reports all errors at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ const MANAGER: &str = "berth";
 /// Shapes of a Publication that names none.
 const DEFAULT_SHAPES: [Shape; 2] = [Shape::ClusterProfile, Shape::PlacementDecision];
 
-/// A Publication, ready to be followed.
+/// The parsed spec of a Publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rules {
     /// Namespace, names and labels.
@@ -44,7 +44,7 @@ impl Rules {
         self.systems.contains(system)
     }
 
-    /// Whether anything is written for it, rather than made at each read.
+    /// Whether any objects are written, rather than computed at each read.
     pub(super) fn is_written(&self) -> bool {
         self.shapes.iter().any(|shape| *shape != Shape::PublishedDecision)
     }
@@ -54,7 +54,7 @@ impl Rules {
         self.shapes.contains(&Shape::PublishedDecision)
     }
 
-    /// Whether the decision about an object of `system` with `labels` does.
+    /// Whether the decision about an object of `system` with `labels` appears with flat entries.
     pub(super) fn shows_flat(&self, system: &str, labels: &Labels) -> bool {
         self.is_flat() && self.selects_decision(system, labels)
     }
@@ -130,8 +130,8 @@ pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rule
     })
 }
 
-/// Errors about fields that an update may not change, since everything published would get other names,
-/// and their consumers would undeploy.
+/// Errors about fields that an update may not change: all published objects would get other names, and
+/// their consumers would undeploy.
 pub(super) fn immutable(old: &Value, new: &Value) -> Vec<FieldError> {
     let fields = [
         ("namespace", ""),
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn every_error_is_told_at_once() {
-        let told = problems(json!({
+        let errors = problems(json!({
             "systems": ["ocm", "ocm", "elsewhere"],
             "names": "Bare",
             "clusterManager": "not a label",
@@ -253,7 +253,10 @@ mod tests {
             "spec.shapes[1]",
             "spec.shapes",
         ] {
-            assert!(told.iter().any(|told| told == path), "{path} is not in {told:?}");
+            assert!(
+                errors.iter().any(|error| error == path),
+                "{path} is not in {errors:?}"
+            );
         }
     }
 

@@ -1,4 +1,4 @@
-//! Deeds carried out: profiles side by side, the slices of a decision one after the other.
+//! Execution of tasks: profiles are written concurrently, the slices of a decision one after the other.
 
 use std::collections::HashSet;
 
@@ -15,14 +15,14 @@ use super::outlet::Outlet;
 /// Number of writes that are under way at once.
 const ABREAST: usize = 16;
 
-/// Reason why something was not done.
+/// Reason why a write failed.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// Another client has created an object of that name.
     Foreign(String),
-    /// It has changed in between: it is checked again.
+    /// The object has changed in between, and is checked again.
     Moved,
-    /// It was refused.
+    /// The write was refused.
     Refused(String),
 }
 
@@ -36,10 +36,10 @@ impl From<CommitError> for Trouble {
     }
 }
 
-/// Outcome for one object: the revision it has now.
+/// Outcome for one object: its new revision.
 pub(super) type Outcome = (Key, Result<Revision, Trouble>);
 
-/// Makes `changes`, in no order.
+/// Writes `changes`, in no order.
 pub(super) async fn write(outlet: &dyn Outlet, changes: Vec<Change>) -> Vec<Outcome> {
     let all = stream::iter(changes).map(|change| async move {
         let key = change.key.clone();
@@ -50,9 +50,9 @@ pub(super) async fn write(outlet: &dyn Outlet, changes: Vec<Change>) -> Vec<Outc
 
 /// Deletes those of `keys` that are in `shown`, in no order.
 pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collection) -> Vec<Outcome> {
-    let there = keys.into_iter().filter_map(|key| {
+    let existing = keys.into_iter().filter_map(|key| {
         let object = shown.get(&key.namespace, &key.name)?;
-        // An object that is being deleted waits for its finalizers.
+        // An object that is being deleted only waits for its finalizers: it is skipped.
         let base = object
             .meta()
             .deletion_timestamp()
@@ -60,7 +60,7 @@ pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collecti
             .then_some(object.revision())?;
         Some((key, base))
     });
-    let all = stream::iter(there).map(|(key, base)| async move {
+    let all = stream::iter(existing).map(|(key, base)| async move {
         let deleted = outlet.delete(&key, base).await;
         (key, deleted.map(|()| base).map_err(Trouble::from))
     });
@@ -77,21 +77,22 @@ pub(super) struct DoneSlices {
     pub(super) outcomes: Vec<Outcome>,
 }
 
-/// Does the pending writes for each of `decisions`.
+/// Writes the slices of each of `decisions`.
 pub(super) async fn slices(outlet: &dyn Outlet, decisions: Vec<MadeSlices>) -> Vec<DoneSlices> {
-    let all = stream::iter(decisions).map(|made| decision(outlet, made));
+    let all = stream::iter(decisions).map(|slices| decision(outlet, slices));
     all.buffer_unordered(ABREAST).collect().await
 }
 
-/// One decision: additions are written before removals, so after a failed write nothing follows.
-async fn decision(outlet: &dyn Outlet, made: MadeSlices) -> DoneSlices {
+/// Writes the slices of one decision. Additions come before removals, so that the writes end at the
+/// first failure.
+async fn decision(outlet: &dyn Outlet, slices: MadeSlices) -> DoneSlices {
     let mut done = DoneSlices {
-        demand: made.demand,
-        slices: made.slices,
+        demand: slices.demand,
+        slices: slices.slices,
         outcomes: Vec::new(),
     };
     let mut stopped = HashSet::new();
-    for deed in made.deeds {
+    for deed in slices.deeds {
         let (SliceDeed::Put(key, _) | SliceDeed::Delete(key, _)) = &deed;
         let key = key.clone();
         if stopped.contains(&key.namespace) {
@@ -115,8 +116,8 @@ async fn decision(outlet: &dyn Outlet, made: MadeSlices) -> DoneSlices {
     done
 }
 
-/// One object. A new one needs to be there before its status is written; for an existing one the object
-/// comes last, since it has the names for the status.
+/// Writes one object. A new object has to exist before its status is written. Of an existing object the
+/// status comes first, since the digest of the object has the names of the status fields.
 async fn one(outlet: &dyn Outlet, change: Change) -> Result<Revision, Trouble> {
     let Change {
         key,

@@ -2,10 +2,10 @@
 //! only crate outside `dialects/` that knows kcp; its behaviour follows from the pure functions of
 //! [`berth_dialect_kcp::syncer_view`].
 //!
-//! - [`view`] serves `targets/NAME.kcp/proxy`, the API that one syncer sees; [`OnHub`] takes its writes to a
-//!   hub.
-//! - [`process`] is `berth syncer`, the other end: it copies the objects of the view to the workload
-//!   cluster, and status back.
+//! - [`view`] serves `targets/NAME.kcp/proxy`, the API that one syncer sees; [`OnHub`] carries out a syncer's
+//!   writes on a hub.
+//! - [`process`] is `berth syncer` at the workload cluster: it copies the objects of the view to the
+//!   cluster, and their status back.
 //! - [`rights`] are the RBAC objects for both.
 //!
 //! Start reading at [`view`] (the hub's side) or [`process`] (the cluster's).

@@ -1,5 +1,6 @@
-//! Writes of kcp's syncers, carried out on the hub as `berth:syncer:<identifier>` on the state that the
-//! syncer saw. The hub judges them by that user's rights, and by Berth's own webhooks.
+//! Writes of kcp's syncers, carried out on the hub as the user `berth:syncer:<identifier>`, on the
+//! state that the syncer saw. The hub authorizes them by that user's rights, and calls Berth's own
+//! webhooks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,20 +22,23 @@ pub struct OnHub(pub Arc<HubCommitter>);
 #[async_trait]
 impl Origin for OnHub {
     async fn write(&self, write: OriginWrite<'_>) -> Result<Arc<Object>, CommitError> {
-        let made = Write {
+        let planned = Write {
             verb: Verb::Update,
             key: write.key.clone(),
             subresource: write.subresource,
             object: write.object,
             base: Some(write.current.revision()),
         };
-        let kept = self.0.write_alone(&write.user.name, &made, write.dry_run).await;
-        kept.map_err(told)
+        let result = self
+            .0
+            .write_alone(&write.user.name, &planned, write.dry_run)
+            .await;
+        result.map_err(with_remedy)
     }
 }
 
 /// The Status of a syncer's failed write; for a missing right, with the remedy.
-fn told(mut error: CommitError) -> CommitError {
+fn with_remedy(mut error: CommitError) -> CommitError {
     if error.why == WriteRefusal::Forbidden {
         error.status.message.push_str(REMEDY);
     }
@@ -60,10 +64,11 @@ mod tests {
 
     #[test]
     fn a_missing_right_is_told_with_the_remedy_and_a_refusal_of_admission_as_it_is() {
-        let said = "users \"berth:syncer:u-1\" is forbidden: as the hub says";
+        let message = "users \"berth:syncer:u-1\" is forbidden: as the hub says";
         for (why, remedy) in [(WriteRefusal::Forbidden, REMEDY), (WriteRefusal::Refused, "")] {
-            let status = told(CommitError::new(why, Status::failure(403, "Forbidden", said))).status;
-            assert_eq!((status.code, status.message), (403, format!("{said}{remedy}")));
+            let status =
+                with_remedy(CommitError::new(why, Status::failure(403, "Forbidden", message))).status;
+            assert_eq!((status.code, status.message), (403, format!("{message}{remedy}")));
         }
     }
 }

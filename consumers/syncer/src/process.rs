@@ -1,14 +1,15 @@
-//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects that its view on the
-//! hub shows down to the cluster, and their status up; drains leaving namespaces, and sends heartbeats
+//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects of its view on the
+//! hub down to the cluster, and their status up; it drains leaving namespaces, and sends heartbeats
 //! (docs/systems/kcp.md, "Order of removal" and "The syncer's view").
 //!
 //! Every step follows from the present state of both sides ([`berth_dialect_kcp::syncer_view::step`]):
-//! it may be killed at any point and started again. [`session`] is the loop, [`work`] its state;
-//! [`mirrors`] has the known objects of both sides, kept by [`follow`]; [`act`] makes a step,
-//! [`leftovers`] finds copies of earlier registrations; [`heartbeat`] reports [`problems`] to the hub;
-//! [`ends`] are the two connections.
+//! the process may be killed at any point and started again. [`session`] is the loop, and [`work`] its
+//! state. [`mirrors`] has the known objects of both sides, which [`follow`] watches. [`act`] carries
+//! out a step. [`leftovers`] finds copies of earlier registrations. [`heartbeat`] reports [`problems`]
+//! to the hub. [`ends`] has the two connections.
 
 mod act;
+mod condition_text;
 mod ends;
 mod follow;
 mod heartbeat;
@@ -17,7 +18,6 @@ mod leftovers;
 mod mirrors;
 mod problems;
 mod queue;
-mod said;
 mod session;
 mod undone;
 mod work;
@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 use self::ends::Ends;
 use self::session::{End, Session};
 
-/// Pauses before a hub that did not answer at the start is asked again: the first time, and at most.
+/// Pauses between attempts at a hub that does not answer at the start: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// Arguments of `berth syncer`.
@@ -79,8 +79,8 @@ pub struct SyncerArgs {
 /// Syncs until a termination signal.
 ///
 /// # Errors
-/// When a kubeconfig cannot be used, or signals cannot be listened to. A server that does not answer is
-/// waited for.
+/// When a kubeconfig cannot be used, or signals cannot be listened to. The syncer waits for a server
+/// that does not answer.
 pub async fn run(args: SyncerArgs) -> Result<()> {
     let ends = Ends::connect(&args).await?;
     let stop = CancellationToken::new();
@@ -93,20 +93,20 @@ pub async fn run(args: SyncerArgs) -> Result<()> {
         }
         signalled.cancel();
     });
-    let ended = sync(&args, &ends, &stop).await;
+    let result = sync(&args, &ends, &stop).await;
     listening.abort();
-    ended
+    result
 }
 
-/// One session after the other, until `stop`.
+/// Runs one session after the other, until `stop`.
 async fn sync(args: &SyncerArgs, ends: &Ends, stop: &CancellationToken) -> Result<()> {
     let mut pause = PAUSES.0;
     while !stop.is_cancelled() {
-        let begun = tokio::select! {
+        let started = tokio::select! {
             () = stop.cancelled() => break,
-            begun = Session::begin(args, ends) => begun,
+            started = Session::begin(args, ends) => started,
         };
-        match begun {
+        match started {
             Ok(session) => {
                 pause = PAUSES.0;
                 // A closed output does not matter.

@@ -1,7 +1,7 @@
 //! Rights of the syncer of one of kcp's workload clusters (`berth syncer-rights`): use its view, send
-//! heartbeats, and read the identity of the hub. Where there is a hub, it has the synced objects; Berth
-//! then writes there for the syncer as `berth:syncer:<identifier>`. It needs the right to impersonate
-//! these users for the given clusters, each by name: RBAC has no patterns.
+//! heartbeats, and read the identity of the hub. Behind a hub, the synced objects are on the hub, where
+//! Berth writes for the syncer as `berth:syncer:<identifier>`. For this, Berth needs the right to
+//! impersonate the user of each given cluster by name: RBAC has no patterns.
 
 use berth_apimachinery::GroupResource;
 use berth_dialect_contract::names::GROUP;
@@ -11,7 +11,7 @@ use berth_hub::roles::{bound, role, rules};
 use clap::Args;
 use serde_json::{Value, json};
 
-/// The cluster role for the writes of syncers on a hub. Each is bound to it by its own name.
+/// The cluster role for the writes of syncers on a hub. Each syncer's user is bound to it by name.
 const ON_HUB: &str = "berth:syncer";
 
 /// Arguments of `berth syncer-rights`.
@@ -35,13 +35,14 @@ pub struct SyncerRightsArgs {
     pub service: String,
 }
 
-/// Rights of any syncer on a hub; `resources` are those that syncers see.
+/// Rights of any syncer on a hub; `resources` are the resources that syncers see.
 #[must_use]
 pub fn on_hub(resources: Vec<GroupResource>) -> Value {
     role(ON_HUB, &rules(resources, &["status"], &["update"]))
 }
 
-/// The rights of one syncer, and, with its identifier, those of Berth to act for it on a hub.
+/// The rights of one syncer. With the syncer's identifier also the rights of Berth to act for it on a
+/// hub.
 #[must_use]
 pub fn syncer_rights(args: &SyncerRightsArgs) -> Vec<Value> {
     let suffix = format!(".{DIALECT}");
@@ -58,7 +59,7 @@ pub fn syncer_rights(args: &SyncerRightsArgs) -> Vec<Value> {
         ),
         may(group, plural.to_owned(), cluster, &["get"]),
         may(group, format!("{plural}/status"), cluster, &["patch"]),
-        // Its uid identifies the hub.
+        // The uid of this namespace identifies the hub.
         may("", "namespaces".to_owned(), "kube-system", &["get"]),
     ];
     let person = |name: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name});

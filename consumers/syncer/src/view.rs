@@ -1,15 +1,15 @@
 //! `targets/<name>.kcp/proxy/…`: the API endpoint that the syncer of one workload cluster sees
-//! (docs/systems/kcp.md, "The syncer's view"). A complete one: the URL up to `proxy` is the server of a
-//! syncer's kubeconfig.
+//! (docs/systems/kcp.md, "The syncer's view"). The endpoint is complete: the URL up to `proxy` is the
+//! server of a syncer's kubeconfig.
 //!
 //! The dialect defines the visible form and the treatment of writes
 //! ([`berth_dialect_kcp::syncer_view`]); the server library serves it ([`berth_apiserver::view`]). This
 //! crate joins the two: [`rules::SyncerRules`] is the adapter, [`SyncerViews`] keeps one API per
-//! workload cluster. One grant of `targets/proxy` by the target's name lets a syncer do its work, as
+//! workload cluster. The right to `targets/proxy` of one target lets a syncer do its work, as
 //! `berth:syncer:<identifier>`, and nothing else.
 //!
-//! Behind a hub the objects are the hub's ([`Home`]): their copies are shown, and writes go to the hub.
-//! The workload clusters themselves are on the hub or in the own store.
+//! Behind a hub, the objects are on the hub ([`Home`]): the view shows copies of them, and writes go to
+//! the hub. The WorkloadClusters themselves are on the hub or in Berth's own store.
 
 mod followed;
 mod home;
@@ -49,13 +49,13 @@ pub struct TargetProxyOptions {
 
 static OPTIONS: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<TargetProxyOptions>()));
 
-/// Objects that syncers are shown.
+/// Objects that syncers see.
 pub struct SyncerObjects {
     /// Registry of the WorkloadClusters, or of copies of them.
     pub clusters: Arc<Registry>,
     /// Registry of the objects, or of copies of them.
     pub registry: Arc<Registry>,
-    /// Home of the objects, if not there.
+    /// Home of the objects, if `registry` has only copies.
     pub home: Option<Arc<dyn Home>>,
     /// Source of the workload clusters and of kcp's configuration.
     pub source: Arc<dyn Source>,
@@ -63,7 +63,7 @@ pub struct SyncerObjects {
     pub configuration: ConfigurationReader,
 }
 
-/// The SchedulerConfiguration in force of a system; `None` where the defaults hold.
+/// The SchedulerConfiguration in force of a system; `None` where the defaults apply.
 pub type ConfigurationReader = Arc<dyn Fn(&str) -> Option<Arc<Object>> + Send + Sync>;
 
 /// Adds `targets/proxy` to `groups`, over the objects in `shown`, if kcp is one of `dialects`. Returns
@@ -107,7 +107,7 @@ pub struct SyncerViews {
     dialect: Arc<dyn Dialect>,
     version: VersionInfo,
     documents: Mutex<Option<DescribedResources>>,
-    /// By the name of the workload cluster.
+    /// The views, by the name of the workload cluster.
     views: Mutex<BTreeMap<String, View>>,
 }
 
@@ -117,7 +117,7 @@ struct View {
     advanced: bool,
     synced: Vec<GroupResource>,
     api: Arc<ViewApi>,
-    /// Ends its watches when it is dropped.
+    /// Ends the watches of the view when it is dropped.
     _ends: DropGuard,
 }
 
@@ -169,11 +169,11 @@ impl SyncerViews {
             since: self.shown.source.revision(),
             ended: ended.clone(),
         };
-        let seen = SyncerRules::new(&own, advanced, &self.shown, &synced, term);
+        let rules = SyncerRules::new(&own, advanced, &self.shown, &synced, term);
         let codec = Some(Arc::new(Protobuf) as Arc<_>);
         let api = Arc::new(ViewApi::new(
             &self.shown.registry,
-            Arc::new(seen),
+            Arc::new(rules),
             &synced,
             documents,
             codec,
@@ -192,13 +192,13 @@ impl SyncerViews {
     /// The synced resources that are served here, and their documents: rebuilt on changes.
     fn described(&self) -> Result<DescribedResources, InstallError> {
         let synced = self.synced();
-        let mut kept = self.documents.lock();
-        match &*kept {
+        let mut cache = self.documents.lock();
+        match &*cache {
             Some((known, documents)) if *known == synced => Ok((synced, Arc::clone(documents))),
             _ => {
                 let documents = library::documents(&self.shown.registry, &synced, "Berth", &self.version)?;
                 let documents = Arc::new(documents);
-                *kept = Some((synced.clone(), Arc::clone(&documents)));
+                *cache = Some((synced.clone(), Arc::clone(&documents)));
                 Ok((synced, documents))
             }
         }

@@ -1,5 +1,5 @@
-//! An SPDX 2.3 document of crates, from cargo's data about them. It depends only on its input: the same
-//! commit has the same bytes.
+//! An SPDX 2.3 document of crates, from cargo's data about them. The document depends only on its
+//! input: equal commits have equal bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +10,19 @@ const UNKNOWN: &str = "NOASSERTION";
 
 /// Facts of a release.
 pub struct Release<'a> {
-    /// Its version.
+    /// The version of the release.
     pub version: &'a str,
-    /// Its time, as `2026-01-01T00:00:00Z`.
+    /// The time of the release, as `2026-01-01T00:00:00Z`.
     pub time: &'a str,
     /// The name of the crate that is the program.
     pub program: &'a str,
 }
 
-/// The document of the crates among those of `metadata` (`cargo metadata`) that `linked` names
-/// (`name@version`), with the checksums of `lock` (Cargo.lock).
+/// The document of the crates that `linked` names (`name@version`), with their data from `metadata`
+/// (`cargo metadata`) and the checksums of `lock` (Cargo.lock).
 ///
 /// # Errors
-/// A sentence, when `metadata` is of another form or lacks the program.
+/// When `metadata` has another form or lacks the program: the message is a sentence.
 pub fn document(
     release: &Release<'_>,
     metadata: &Value,
@@ -63,7 +63,7 @@ fn crate_at(package: &Value) -> String {
     format!("{}@{}", text(package, "name"), text(package, "version"))
 }
 
-/// The identifier of a package, of the letters that SPDX takes.
+/// The identifier of a package, of the letters that SPDX allows.
 fn id(package: &Value) -> String {
     let name = format!("{}-{}", text(package, "name"), text(package, "version"));
     let taken = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-');
@@ -118,7 +118,8 @@ fn package(package: &Value, sums: &BTreeMap<String, &str>) -> Value {
     })
 }
 
-/// The program that the document describes, and which package is linked into which: in order, each once.
+/// The relationships of the document: the program that it describes, and each package with the packages that
+/// are linked into it. They are sorted, and each occurs once.
 fn relationships(metadata: &Value, ids: &BTreeMap<&str, String>, program: &str) -> Vec<Value> {
     let mut pairs = BTreeSet::from([(program, "DESCRIBES", "SPDXRef-DOCUMENT")]);
     for node in metadata["resolve"]["nodes"].as_array().into_iter().flatten() {

@@ -7,8 +7,8 @@ use std::process::{Command, ExitCode};
 
 use berth_sbom::{Release, document};
 
-/// The program, with the features that a release has, for the system that it is released for. Crates of other
-/// systems and those that only tests need are not linked.
+/// Arguments of cargo for the linked crates of the program, with the features and the operating system of a
+/// release. Crates for other operating systems and for tests are not linked.
 const LINKED: [&str; 13] = [
     "tree",
     "--locked",
@@ -59,7 +59,7 @@ fn print(version: &str, time: &str) -> Result<(), String> {
     written.map_err(|problem| format!("standard output: {problem}"))
 }
 
-/// `berth@0.1.0` of a line of `cargo tree`, `berth v0.1.0 (/path)`.
+/// Name and version, as `berth@0.1.0`, from a line of `cargo tree`, as `berth v0.1.0 (/path)`.
 fn name_and_version(line: &str) -> Option<String> {
     let mut words = line.split(' ');
     let (name, version) = (words.next()?, words.next()?);

@@ -17,23 +17,23 @@ const WRITTEN: &[Operation] = &[Operation::Create, Operation::Update];
 pub(super) struct Entry {
     /// System of the rule: a dialect, or `config`.
     pub(super) dialect: &'static str,
-    /// Writes that the hub asks about.
+    /// Writes about which the hub calls the webhook.
     pub(super) rule: HubRule,
     /// The label that objects must have.
     pub(super) label: Option<&'static str>,
 }
 
-/// All of them, in a fixed order. Nothing is asked about objects that Berth stores itself: it guards those
+/// All webhooks, in a fixed order. There are none for objects that Berth stores itself, which it guards
 /// in-process.
 pub(super) fn of(installation: &Installation) -> Vec<Entry> {
     let owned = installation.owned_resources();
     let mut entries = configuration();
     for dialect in &installation.dialects {
         let rules = [
-            placed(dialect),
+            place_rules(dialect),
             dialect.on_hub().rules,
             reserved(dialect),
-            judged(dialect),
+            agreement_rules(dialect),
             protected(dialect),
         ];
         entries.extend(rules.into_iter().flatten().map(|rule| Entry {
@@ -49,8 +49,8 @@ pub(super) fn of(installation: &Installation) -> Vec<Entry> {
     entries
 }
 
-/// Configurations, which Berth judges beyond their schema. An unjudged one leaves the last valid one in
-/// force.
+/// Webhooks for configurations, which Berth validates beyond their schema. An invalid configuration
+/// that is stored all the same leaves the last valid one in force.
 fn configuration() -> Vec<Entry> {
     let entry = |name, resource, label| Entry {
         dialect: "config",
@@ -70,9 +70,9 @@ fn configuration() -> Vec<Entry> {
     ]
 }
 
-/// Objects whose place is a field of their own: their creator hears when none is found, and a place that is
-/// given is judged.
-fn placed(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
+/// Rules for objects whose place is a field of their own: the creator gets a warning when no place is found,
+/// and a given place is validated.
+fn place_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let own = dialect.demands().iter().filter_map(|demand| demand.own_place);
     own.flat_map(|own| {
         let rule = |name, conditions| HubRule {
@@ -83,18 +83,18 @@ fn placed(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
             phase: Phase::Validate,
             conditions,
         };
-        let given = cel::filled(&own.place);
+        let has_place = cel::filled(&own.place);
         [
-            // Only a warning comes of it. No webhook writes the place: it could not reserve it.
+            // The webhook only warns. It does not write the place, since it could not reserve it.
             rule(
                 "forewarn",
-                vec![Condition::new("has-no-place", format!("!({given})"))],
+                vec![Condition::new("has-no-place", format!("!({has_place})"))],
             ),
             rule(
                 "place-on-create",
                 vec![
                     Condition::not_by(dialect.actor()),
-                    Condition::new("has-place", given),
+                    Condition::new("has-place", has_place),
                 ],
             ),
         ]
@@ -102,7 +102,7 @@ fn placed(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     .collect()
 }
 
-/// Records of decisions, which only the scheduler writes.
+/// Rules for records of decisions, which only the scheduler writes.
 fn reserved(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let resources: Vec<GroupResource> = dialect.guarded().reserves.to_vec();
     if resources.is_empty() {
@@ -118,8 +118,9 @@ fn reserved(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     }]
 }
 
-/// Objects that must agree with others. Their own system sees to that too, so that nothing waits for Berth.
-fn judged(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
+/// Rules for objects that must agree with others. Their own system checks this, too, so that nothing waits
+/// for Berth.
+fn agreement_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let resources: Vec<GroupResource> = dialect.guarded().judges.to_vec();
     if resources.is_empty() {
         return Vec::new();
@@ -137,8 +138,8 @@ fn judged(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     }]
 }
 
-/// Rules for objects that are not deleted while they are used. Its own system protects it too, so that
-/// nothing waits for Berth.
+/// Rules for objects that are not deleted while they are used. Their own system protects them, too, so
+/// that nothing waits for Berth.
 fn protected(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let mut resources: Vec<GroupResource> = dialect
         .guarded()

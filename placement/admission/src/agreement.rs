@@ -1,7 +1,7 @@
-//! Checks of an object against others, for example that a Shoot's provider type is its cloud profile's.
-//! The dialect judges by its inventory ([`berth_dialect_contract::Guards::judge`]).
+//! Checks of an object against others, for example that a Shoot has the provider type of its cloud
+//! profile. The dialect judges by its inventory ([`berth_dialect_contract::Guards::judge`]).
 //!
-//! Others may change afterwards, so that nothing has to be guarded until the write is stored.
+//! The other objects may change afterwards, so that no guard is needed until the write is stored.
 
 use berth_admission::{Denial, Operation, Plugin, Ready, Request};
 use serde_json::Value;
@@ -47,7 +47,7 @@ impl Plugin for Agreement {
         let (Some(dialect), Some(object)) = (self.dialects.dialect(request.resource), object) else {
             return Ok(());
         };
-        // Labels and finalizers can be corrected even if the other objects changed meanwhile.
+        // Labels and finalizers may be changed even where the object no longer agrees with the others.
         if request
             .old
             .is_some_and(|old| old.get("spec") == object.get("spec"))

@@ -1,11 +1,11 @@
-//! Audiences of a webhook's answers. A caller without a certificate may be a kube-apiserver or any Pod
-//! that reaches the port; the review names the writer, but that is only a claim. So without a required
-//! certificate, a refusal names only the rule, and no objects other than the one in the review.
+//! Audiences of a webhook's answers. A caller without a certificate may be a kube-apiserver, or any Pod
+//! that reaches the port; the user in the review is only a claim. So without a required certificate, a
+//! refusal names only the rule, and no objects other than the one in the review.
 
 use berth_admission::Denial;
 use berth_apimachinery::FieldError;
 
-/// The user who asks.
+/// The receiver of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Audience {
     /// A caller that is known: a user whose request is served here, or a kube-apiserver with a certificate.
@@ -24,13 +24,13 @@ impl Audience {
         self == Self::Known
     }
 
-    /// Returns `denied` without the facts about other objects that led to it.
-    pub(super) fn told(self, denied: Denial) -> Denial {
+    /// Returns `denied` without facts about other objects, unless the audience may know them.
+    pub(super) fn redact(self, denied: Denial) -> Denial {
         match denied {
             denied if self.is_known() => denied,
             Denial::Invalid(errors) => Denial::Invalid(self.fields(errors)),
             Denial::Forbidden(_) => Denial::Forbidden(format!("it {DETAIL}")),
-            // Nothing is known yet, so nothing is disclosed.
+            // The server knows nothing yet, so that nothing is disclosed.
             Denial::Status(status) if status.code >= 500 => Denial::Status(status),
             Denial::Status(_) => Denial::Forbidden(format!("it {DETAIL}")),
         }
@@ -45,7 +45,7 @@ impl Audience {
         }
     }
 
-    /// Errors of fields for this audience; their values are those of the object in the review.
+    /// Errors of fields for this audience. The values in errors are from the object in the review.
     pub(super) fn fields(self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         if !self.is_known() {
             errors
@@ -66,14 +66,14 @@ mod tests {
     fn anyone_hears_which_field_is_wrong_and_not_what_other_objects_are_like() {
         let error = || FieldError::invalid("spec.seedName", "aws", "4 shoots are on the seed, which takes 3");
         assert_eq!(
-            Audience::Known.told(Denial::Invalid(vec![error()])),
+            Audience::Known.redact(Denial::Invalid(vec![error()])),
             Denial::Invalid(vec![error()])
         );
-        let Denial::Invalid(told) = Audience::Anyone.told(Denial::Invalid(vec![error()])) else {
+        let Denial::Invalid(errors) = Audience::Anyone.redact(Denial::Invalid(vec![error()])) else {
             panic!("another kind of refusal");
         };
         assert_eq!(
-            told[0].to_string(),
+            errors[0].to_string(),
             format!("spec.seedName: Invalid value: \"aws\": {DETAIL}")
         );
     }
@@ -81,10 +81,10 @@ mod tests {
     #[test]
     fn anyone_hears_that_there_is_no_answer_yet() {
         let behind = Denial::Status(Box::new(Status::unavailable("gardener: still waiting", 1)));
-        assert_eq!(Audience::Anyone.told(behind.clone()), behind);
+        assert_eq!(Audience::Anyone.redact(behind.clone()), behind);
         let named = Denial::Status(Box::new(Status::failure(403, "Forbidden", "used by shoots a/b")));
         assert_eq!(
-            Audience::Anyone.told(named),
+            Audience::Anyone.redact(named),
             Denial::Forbidden(format!("it {DETAIL}"))
         );
     }

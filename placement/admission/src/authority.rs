@@ -1,4 +1,5 @@
-//! Plugins ask for rights where requests do: the RBAC objects served here, or the hub's SubjectAccessReviews.
+//! Authorization for plugins, by the authorizer of requests: the RBAC objects that are served here, or the
+//! hub's SubjectAccessReviews.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use berth_admission::rights::{Answer, Authority, Right, Unknown};
 use berth_apiserver::authz::{Masters, Union};
 use berth_apiserver::{Attributes, Authorizer};
 
-/// An authorizer of requests as plugins ask it.
+/// The authorizer of requests, in the form that plugins use.
 pub(super) struct Rights(Union);
 
 impl Rights {

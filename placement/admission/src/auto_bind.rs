@@ -1,6 +1,6 @@
-//! `autoBind: OnCreate`: a new object of a client is decided and bound before the create is answered
-//! (docs/concepts.md, "Configuration"): in one step with the create where the store can, else after it.
-//! A dry run is answered with a forecast.
+//! `autoBind: OnCreate`: a client's new object is decided and bound before the create is answered
+//! (docs/concepts.md, "Configuration"). Where the store can, the binding is written in one step with
+//! the object, otherwise after it. A dry run is answered with a forecast.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,7 +58,8 @@ impl AutoBind {
     async fn bind(&self, dialect: &'static str, created: &CreatedObject, key: Key) -> Arc<Object> {
         let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
         let (demand, since) = (key.clone(), created.object.revision());
-        // In a task of its own: when the client disconnects, no partial binding is left.
+        // The binding runs in a task of its own, so that no partial binding is left when the client
+        // disconnects.
         let binding = tokio::spawn(async move { engine.settle(&*committer, dialect, &demand, since).await });
         let settled = match binding.await {
             Ok(settled) => settled,
@@ -84,21 +85,21 @@ impl AutoBind {
         }
     }
 
-    /// The object as the binding left it.
+    /// The object after the binding.
     async fn after(&self, created: &CreatedObject, key: &Key, bound: &BindOutcome) -> Arc<Object> {
-        // A controller may have been faster. Then there was nothing to write, but the object has
-        // changed.
+        // A controller may have bound the object first: then nothing was written here, but the object
+        // has changed.
         if bound.written.is_empty() && bound.decision.demand_revision == created.object.revision() {
             return Arc::clone(&created.object);
         }
         match self.registry.get(key).await {
             Ok(object) if object.meta().uid() == created.object.meta().uid() => object,
-            // It is deleted or replaced already: the created object is still the answer.
+            // The object is already deleted or replaced: the created object is the answer.
             Ok(_) | Err(_) => Arc::clone(&created.object),
         }
     }
 
-    /// Reason why there is no binding; nothing when the dialect leaves the object alone.
+    /// Reason why there is no binding; `None` when the dialect leaves the object alone.
     fn problem(&self, dialect: &str, key: &Key, error: &BindError) -> Option<String> {
         if !matches!(error, BindError::NotFound(_)) {
             return Some(error.to_string());
@@ -153,7 +154,8 @@ impl CreateHook for AutoBind {
         let (dialect, key) = self.concerned(creating)?;
         let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
         let (demand, object) = (key.clone(), Arc::clone(&creating.object));
-        // In a task of its own: its panic does not end the create, which is then bound like any other.
+        // The forecast runs in a task of its own: a panic does not end the create, and the object is
+        // then bound like any other.
         let foreseeing =
             tokio::spawn(async move { engine.foresee(&*committer, dialect, &demand, &object).await });
         let foreseen = foreseeing.await.unwrap_or_else(|problem| {
@@ -192,7 +194,7 @@ impl CreateHook for AutoBind {
     }
 }
 
-/// Adds the warnings about the binding for the client that made the object.
+/// Adds the warnings about the binding for the client that created the object.
 fn warn(warnings: &Warnings, bound: &BindOutcome) {
     let (snapshot, decision) = (&bound.snapshot, &bound.decision);
     let unplaced = forecast::warning(snapshot, decision);
@@ -203,7 +205,7 @@ fn warn(warnings: &Warnings, bound: &BindOutcome) {
         .for_each(|text| warnings.add(text));
 }
 
-/// Takes note that a binding was committed with its object, and adds the warnings for the client.
+/// Records that a binding was committed with its object, and adds the warnings for the client.
 async fn bound(
     foreseen: Foreseen,
     warnings: Warnings,
@@ -211,7 +213,7 @@ async fn bound(
 ) {
     match foreseen.made(&made, written).await {
         Ok(bound) => warn(&warnings, &bound),
-        // It is bound; the client may read an older state.
+        // The object is bound, but the client may read an older state.
         Err(error) => tracing::warn!(%error, "a new object is bound, but not yet seen by the scheduler"),
     }
 }

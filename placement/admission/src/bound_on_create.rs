@@ -1,11 +1,12 @@
-//! An object made with its place filled in (a Shoot with `spec.seedName`) is judged by feasibility, not
-//! by origin (docs/admission.md, "Guards"): a place that the scheduler could have picked passes; any
-//! other place, and by the rules of today every place, needs the right to bind, and must still be a
-//! binding the system allows.
+//! Guard of objects that are created with a place (a Shoot with `spec.seedName`), which judges the
+//! place by feasibility, not by its author (docs/admission.md, "Guards"). A place that the scheduler
+//! could have picked passes. Any other place needs the right to bind, and has to be a binding that the
+//! system allows; by the rules of the system's newest release, every place needs that right.
 //!
-//! A webhook can judge the place, but cannot hold it until the object is stored ([`Precondition`]): of many creates
-//! at once each would find the last free place still free. There any given place takes the right to bind, as
-//! it does in Gardener's own API server; without it, the place is left out and the controller writes one.
+//! A webhook can judge the place, but cannot reserve it until the object is stored ([`Precondition`]): many
+//! concurrent creates would all find the last free place free. So in a webhook every given place needs the
+//! right to bind, as in Gardener's own API server. A user without that right leaves the place out, and the
+//! controller writes one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,35 +25,39 @@ use super::forecast;
 use super::knowledge::{self, Knowledge};
 use super::placed_on_create;
 
-/// Condition under which the verdict is still true when the object is stored.
+/// Means by which the verdict is still true when the object is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Precondition {
-    /// The store, which checks the guards with the write.
+    /// The store checks the guards with the write.
     ByGuards,
-    /// No guard: a hub asks, and stores later.
+    /// Nothing guards the write: a hub calls the webhook, and stores the object later.
     ByNobody,
 }
 
 /// The plugin.
 pub(super) struct BoundOnCreate {
     knowledge: Knowledge,
-    held: Precondition,
+    precondition: Precondition,
 }
 
 /// Verdict on a place that an object names.
 struct PlaceVerdict {
     own: &'static OwnPlace,
-    /// The fences of the scheduler's own decision, or the reason why it would not decide so.
+    /// The fences of the scheduler's own decision for the place, or the reason why the scheduler would
+    /// not pick it.
     feasible: Result<Vec<Arc<str>>, String>,
     snapshot: Snapshot,
 }
 
 impl BoundOnCreate {
-    pub(super) fn new(knowledge: Knowledge, held: Precondition) -> Self {
-        Self { knowledge, held }
+    pub(super) fn new(knowledge: Knowledge, precondition: Precondition) -> Self {
+        Self {
+            knowledge,
+            precondition,
+        }
     }
 
-    /// Judges the place that `object` names; nothing when it names none.
+    /// Judges the place that `object` names; `None` when the object names none.
     fn judge(&self, request: &Request<'_>, object: &Value) -> Result<Option<PlaceVerdict>, Denial> {
         let Some((own, dialect)) = own_places::find(self.knowledge.engine(), request.resource) else {
             return Ok(None);
@@ -79,11 +84,11 @@ impl BoundOnCreate {
 }
 
 impl PlaceVerdict {
-    /// The fences that the write must pass.
+    /// The fences that the write has to pass.
     fn fences(&self, object: &Value) -> Result<Vec<Arc<str>>, Denial> {
         match &self.feasible {
             Ok(fences) => Ok(fences.clone()),
-            // A binding by hand, which the system's own rules must allow.
+            // A manual binding, which the system's own rules have to allow.
             Err(_) => {
                 let mut filled = object.clone();
                 let inventory = &self.snapshot.inventory;
@@ -94,10 +99,15 @@ impl PlaceVerdict {
         }
     }
 
-    /// The right to bind, which a user needs for another place than the scheduler's.
-    fn needs(&self, request: &Request<'_>, object: &Value, held: Precondition) -> Option<RequiredRight> {
+    /// The right to bind, which a user needs for a place that the scheduler would not pick.
+    fn needs(
+        &self,
+        request: &Request<'_>,
+        object: &Value,
+        precondition: Precondition,
+    ) -> Option<RequiredRight> {
         let (field, name) = (self.own.field(), self.own.read(object)?);
-        let problem = match (&self.feasible, held) {
+        let problem = match (&self.feasible, precondition) {
             (Err(reasons), _) => format!("is not feasible ({reasons})"),
             (Ok(_), Precondition::ByNobody) => "cannot be reserved for a create".to_owned(),
             (Ok(_), Precondition::ByGuards) if by_current(&self.snapshot) => {
@@ -126,7 +136,7 @@ fn by_current(snapshot: &Snapshot) -> bool {
     in_force.is_some_and(|in_force| in_force.rules == Rules::Current)
 }
 
-/// One object with its place, in one world.
+/// One object with its place, in one snapshot.
 struct PlacedObject<'a> {
     name: &'a str,
     snapshot: &'a Snapshot,
@@ -169,8 +179,8 @@ impl Plugin for BoundOnCreate {
         Some(self.knowledge.ready())
     }
 
-    /// Fills in the fields that the system fills in with a place. Whether the client may give the place
-    /// is judged on the final object.
+    /// Sets the fields that the system sets with a place. The right of the client to name the place is
+    /// checked on the final object.
     fn mutate(&self, request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denial> {
         let Some((own, dialect)) = own_places::find(self.knowledge.engine(), request.resource) else {
             return Ok(());
@@ -203,7 +213,7 @@ impl Plugin for BoundOnCreate {
                 let fences = judged.fences(object);
                 fences
                     .map(drop)
-                    .map_err(|denied| self.knowledge.audience().told(denied))
+                    .map_err(|denied| self.knowledge.audience().redact(denied))
             }
             None => Ok(()),
         }
@@ -211,15 +221,16 @@ impl Plugin for BoundOnCreate {
 
     fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         let Some(object) = object else { return Vec::new() };
-        // An object that cannot be judged has been refused.
+        // An object that cannot be judged is refused by the validation.
         let judged = self.judge(request, object).ok().flatten();
         judged
-            .and_then(|judged| judged.needs(request, object, self.held))
+            .and_then(|judged| judged.needs(request, object, self.precondition))
             .into_iter()
             .collect()
     }
 
-    /// The snapshot may have moved on since the verdict, so it is given again on the one that is guarded.
+    /// There may be a newer snapshot since the verdict: the place is judged again, by the snapshot that is
+    /// guarded.
     fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
         let Some(object) = object else { return Vec::new() };
         let fences = |judged: PlaceVerdict| {

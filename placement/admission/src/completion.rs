@@ -1,6 +1,6 @@
 //! Completion of a new object from others, as by the system's own admission, for example by the seed
-//! selector of a Shoot's ExposureClass ([`berth_dialect_contract::Guards::complete`]). Of objects on
-//! a hub the system has done so.
+//! selector of a Shoot's ExposureClass ([`berth_dialect_contract::Guards::complete`]). Objects on a hub
+//! are completed by the system itself.
 
 use berth_admission::{Denial, Operation, Plugin, Ready, Request};
 use serde_json::Value;

@@ -1,6 +1,6 @@
-//! ConfigMaps labelled `scheduling.berth.dev/config: <dialect>`: the configuration files in them are checked
-//! as if they were given to Berth (docs/concepts.md, "Configuration"). They are never rewritten and never
-//! read as configuration.
+//! ConfigMaps labelled `scheduling.berth.dev/config: <dialect>`: the configuration files in such ConfigMaps
+//! are validated like files for Berth (docs/concepts.md, "Configuration"). Berth never changes them, and
+//! never reads its configuration from them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 /// The label that names the dialect.
 pub const LABEL: &str = "scheduling.berth.dev/config";
 
-/// Kubernetes' own ConfigMaps, which may have the systems' configuration files.
+/// Kubernetes' own ConfigMaps, which may contain the systems' configuration files.
 pub const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
 
 /// The plugin.
@@ -37,9 +37,9 @@ impl ConfigMaps {
 
 /// Content of one data key.
 enum Entry {
-    /// A configuration file in order, with warnings.
+    /// A valid configuration file, with warnings.
     File(Vec<String>),
-    /// No configuration file, such as a note.
+    /// A text that is no configuration file, such as a note.
     Other,
 }
 

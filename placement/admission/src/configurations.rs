@@ -1,5 +1,5 @@
-//! SchedulerConfigurations: warnings about valid settings that are surely not intended. Behind the
-//! webhook, where the kind is a CRD of the hub, also all errors.
+//! Validation of SchedulerConfigurations: warnings about valid settings that are surely not intended.
+//! In the webhook, where the kind is a CRD of the hub, also all errors.
 
 use std::sync::Arc;
 
@@ -14,12 +14,13 @@ use serde_json::Value;
 pub(super) struct Configurations {
     dialects: Vec<Arc<dyn Dialect>>,
     kind: Option<SchedulerConfiguration>,
-    /// Served resources, the only ones that can be guarded; empty where a hub serves more.
+    /// Served resources, which are the only ones that can be guarded; empty behind a hub, which serves
+    /// more.
     served: Vec<GroupResource>,
 }
 
 impl Configurations {
-    /// Warnings only: the kind itself refuses errors.
+    /// The plugin that only warns: the kind itself refuses errors.
     pub(super) fn warning(dialects: Vec<Arc<dyn Dialect>>, served: Vec<GroupResource>) -> Self {
         Self {
             dialects,
@@ -28,7 +29,7 @@ impl Configurations {
         }
     }
 
-    /// Refuses errors, and warns.
+    /// The plugin that refuses errors, and warns.
     pub(super) fn judging(dialects: Vec<Arc<dyn Dialect>>) -> Self {
         let kind = Some(SchedulerConfiguration::new(dialects.clone()));
         Self {
@@ -38,7 +39,8 @@ impl Configurations {
         }
     }
 
-    /// Warns of resources in `spec` of `dialect` that have no effect, since they are not served here.
+    /// Warnings about resources in the `spec` for `dialect` that have no effect, since they are not
+    /// served here.
     fn unserved(&self, dialect: &dyn Dialect, spec: &Value) -> Vec<String> {
         let name = dialect.name();
         let named = dialect.configuration().guards(Some(spec)).into_iter();

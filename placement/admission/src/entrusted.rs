@@ -1,7 +1,7 @@
 //! Limits a plugin to the objects that Berth decides (docs/admission.md, "Guards"). Where another
 //! scheduler decides a system or a single request, a guard of decisions would block that scheduler. On
-//! a hub, the systems have API servers and webhooks of their own, so Berth does not judge their own
-//! programs.
+//! a hub, the systems have their own API servers and webhooks, so that Berth does not judge the writes
+//! of the systems' own programs.
 
 use std::sync::Arc;
 
@@ -17,36 +17,36 @@ const NOT_JUDGED: &str = "not-judged";
 
 /// Rules that a plugin applies, by their owner.
 enum Whose {
-    /// One system's.
+    /// The rules of one system.
     Of(Arc<Rules>),
-    /// The plugins of a resource's system.
+    /// The rules of all systems, of which those of the resource's system apply.
     ByResource(Vec<Arc<Rules>>),
 }
 
 /// The plugin.
 pub(super) struct EntrustedPlugin {
     plugin: Arc<dyn Plugin>,
-    whose: Whose,
+    scope: Whose,
 }
 
 impl EntrustedPlugin {
-    /// `plugin`, which has the rules of one system.
+    /// `plugin`, which has the rules of one system, limited to Berth's objects.
     pub(super) fn of(rules: &Arc<Rules>, plugin: Arc<dyn Plugin>) -> Arc<dyn Plugin> {
-        let whose = Whose::Of(Arc::clone(rules));
-        Arc::new(Self { plugin, whose })
+        let scope = Whose::Of(Arc::clone(rules));
+        Arc::new(Self { plugin, scope })
     }
 
-    /// `plugin`, which judges the objects of every system.
+    /// `plugin`, which judges the objects of every system, limited to Berth's objects.
     pub(super) fn of_all(rules: &[Arc<Rules>], plugin: Arc<dyn Plugin>) -> Arc<dyn Plugin> {
-        let whose = Whose::ByResource(rules.to_vec());
-        Arc::new(Self { plugin, whose })
+        let scope = Whose::ByResource(rules.to_vec());
+        Arc::new(Self { plugin, scope })
     }
 
-    /// Whether the plugin leaves `request`, which makes `object`, alone.
+    /// Whether the plugin does not judge `request`, whose result is `object`.
     fn passes(&self, request: &Request<'_>, object: Option<&Value>) -> bool {
         let is_guard = self.plugin.is_guard();
         let passes = |rules: &Arc<Rules>| rules.pass(request, object, is_guard);
-        match &self.whose {
+        match &self.scope {
             Whose::Of(rules) => passes(rules),
             Whose::ByResource(all) => {
                 let mut concerned = all.iter().filter(|rules| rules.concern(request.resource));

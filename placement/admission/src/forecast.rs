@@ -1,4 +1,4 @@
-//! Forecast of an object: its decision in a world that consists of the real one and this object.
+//! Forecast of an object: its decision in the present inventory with this object added.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ const UNNAMED: &str = "unnamed";
 
 /// The decision that would be made, and the object after its writes.
 pub(super) struct Forecast {
-    /// Outcome.
+    /// The outcome of the decision.
     pub(super) outcome: Outcome,
-    /// Warning to the client that not all is placed.
+    /// Warning to the client that the object is not placed, or only in part.
     pub(super) warning: Option<String>,
     /// Further warnings for the client, in addition to `warning`.
     pub(super) more: Vec<String>,
@@ -24,11 +24,11 @@ pub(super) struct Forecast {
     pub(super) object: Arc<Object>,
 }
 
-/// Decides `object` at `now` as if it were in the world of `snapshot`, a state of `source`. `None` when the
-/// dialect does not accept it.
+/// Decides `object` at `now` as if it were in `snapshot`, a state of `source`. `None` when the dialect does
+/// not decide about the object.
 ///
 /// # Errors
-/// When the dialect cannot read it, or its writes are wrong.
+/// When the dialect cannot read the object, or plans wrong writes.
 pub(super) fn forecast(
     snapshot: Snapshot,
     source: &dyn Source,
@@ -69,7 +69,7 @@ pub(super) fn warning(snapshot: &Snapshot, decision: &Decision) -> Option<String
     let how = match decision.outcome {
         Outcome::Unschedulable | Outcome::Invalid => "not bound",
         Outcome::Partial => "bound in part",
-        // A controller was faster, and found no more places either.
+        // A controller has bound the object first, and found no more places either.
         Outcome::Unchanged if is_partial(snapshot, decision) => "bound in part",
         Outcome::Scheduled
         | Outcome::Provision
@@ -88,7 +88,8 @@ fn is_partial(snapshot: &Snapshot, decision: &Decision) -> bool {
 
 /// `value` as an object with a place in the inventory, even if fields are still missing.
 ///
-/// Reason why it is no object.
+/// # Errors
+/// The reason why `value` is no object.
 pub(super) fn provisional(value: &Value, key: &Key) -> Result<Arc<Object>, String> {
     let mut value = value.clone();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -102,7 +103,7 @@ pub(super) fn provisional(value: &Value, key: &Key) -> Result<Arc<Object>, Strin
         .map_err(|malformed| malformed.to_string())
 }
 
-/// The key of the object of a create `request` in such a world.
+/// The key of the object of a create `request` in the inventory of a forecast.
 pub(super) fn key(request: &berth_admission::Request<'_>, object: &Value) -> Key {
     let own = object["metadata"]["name"].as_str().unwrap_or_default();
     let name = [request.name, own, UNNAMED]

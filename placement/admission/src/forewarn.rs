@@ -1,12 +1,12 @@
 //! `autoBind: OnCreate` behind a hub, for objects whose binding is a field of their own (a Shoot's
-//! `spec.seedName`): the creator gets a warning when the scheduler finds no place. The place itself is
-//! written by the controller, moments later.
+//! `spec.seedName`): the creator gets a warning when the scheduler finds no place. The controller
+//! writes the place itself, moments later.
 //!
-//! A webhook must not pick the place. It decides on copies that lag behind the hub, and cannot reserve
-//! a place: the create may be a dry run or may be refused later, another replica may get the next
-//! create, and none of them is stored before all are answered. So many concurrent creates would all get
-//! the same place, beyond its capacity. The controller decides after the object is stored and writes
-//! under the fences of the counted capacity (`placement/hub/src/fences.rs`).
+//! A webhook must not pick the place. A webhook decides from copies that lag behind the hub, and cannot
+//! reserve a place: the create may be a dry run or may be refused later, another replica may get the
+//! next create, and concurrent creates are all answered before any of them is stored. So many of them
+//! would get the same place, beyond its capacity. The controller decides after the object is stored,
+//! and writes under the fences of the counted capacity (`placement/hub/src/fences.rs`).
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Forewarn {
         Self { knowledge, catalog }
     }
 
-    /// Forecast of binding the object. `None` where it does not change.
+    /// Forecast of the object's binding. `None` where the write does not affect it.
     fn forecast(
         &self,
         request: &Request<'_>,
@@ -55,7 +55,7 @@ impl Forewarn {
         forecast(snapshot, &**source, &key, &read, now)
     }
 
-    /// Warning for the creator about the place the object gets, if any.
+    /// Warning for the creator about the place that the object gets, or the lack of one.
     fn warning(
         &self,
         request: &Request<'_>,
@@ -65,8 +65,8 @@ impl Forewarn {
     ) -> Option<CreateWarning> {
         let forecast = match self.forecast(request, object, dialect) {
             Ok(forecast) => forecast?,
-            // The owner of the kind refuses invalid objects. Here, an invalid object only means that no
-            // place can be picked yet.
+            // The owner of the kind refuses invalid objects. For the forecast, an invalid object only
+            // means that no place can be picked yet.
             Err(problem) => return Some(CreateWarning::Unplaced(format!("not bound: {problem}"))),
         };
         if forecast.outcome == Outcome::Scheduled {
@@ -79,14 +79,14 @@ impl Forewarn {
 
 /// Warning for the creator.
 enum CreateWarning {
-    /// Place the object would get.
+    /// Place that the object would get.
     Placed(String),
-    /// Reason why it has no place yet.
+    /// Reason why the object has no place yet.
     Unplaced(String),
 }
 
 impl CreateWarning {
-    /// The part for `audience`: places and reasons are about other objects.
+    /// The text for `audience`. Places and reasons disclose other objects.
     fn told_to(self, audience: Audience) -> Option<String> {
         match self {
             Self::Placed(text) | Self::Unplaced(text) if audience.is_known() => Some(text),

@@ -1,7 +1,7 @@
-//! `/admission/mutate` and `/admission/validate`: pure, reserving nothing. Callers show a client
-//! certificate where one is demanded. Otherwise every caller is answered, with limits on size and per
-//! source address, and without data of other objects ([`super::Audience`]). The user in the body is
-//! only a claim.
+//! `/admission/mutate` and `/admission/validate`, which are pure and reserve nothing. Where a client
+//! certificate is required, callers show one. Otherwise every caller is answered, with limits on size
+//! and per source address, and without data of other objects ([`super::Audience`]). The user in the
+//! body is only a claim.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,11 +34,13 @@ pub const VALIDATE_PATH: &str = "/admission/validate";
 /// All paths where reviews are answered.
 pub const PATHS: [&str; 2] = [MUTATE_PATH, VALIDATE_PATH];
 
-/// Reviews under way from one address. A kube-apiserver has about as many as it has writes in flight.
+/// Most concurrent reviews from one address. A kube-apiserver sends about as many as it has writes in
+/// flight.
 const AT_ONCE: usize = 200;
-/// Time limit for a body to arrive; the time that a kube-apiserver gives a webhook in all.
+/// Time limit for the arrival of a body, which is the longest time limit of a kube-apiserver for a
+/// webhook.
 const ARRIVAL: Duration = Duration::from_secs(30);
-/// The reviews from one address are one holder of memory, which gets this much of it.
+/// Share of memory for all reviews from one address together.
 const SHARE: Share = Share::OneIn(8);
 /// Server of reviews.
 pub struct Front {
@@ -47,7 +49,7 @@ pub struct Front {
     resources: HashMap<&'static str, Vec<GroupResource>>,
     /// Further rules of the dialects.
     rules: Vec<Arc<Rules>>,
-    /// CA of the client certificates that are demanded.
+    /// CA of the required client certificates.
     client_ca: Option<CaPool>,
     memory: Arc<ByteLimiter>,
     clock: Arc<dyn Clock>,
@@ -59,7 +61,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// Answers by `chain` about `resources`, and has nothing against writes to others.
+    /// A server that answers by `chain` about `resources`, and admits writes to others.
     #[must_use]
     pub fn new(
         chain: Chain,
@@ -85,7 +87,7 @@ impl Front {
         }
     }
 
-    /// Adds `rules`, about whose objects it answers too.
+    /// Adds `rules`, whose objects are judged, too.
     #[must_use]
     pub fn guarding(self, rules: Vec<Arc<Rules>>) -> Self {
         Self { rules, ..self }
@@ -154,17 +156,17 @@ impl Front {
         }
     }
 
-    /// Subject of the review in `body`, if no plugin concerns it. In that case its objects are not
-    /// read.
+    /// Subject of the review in `body`, if it concerns no plugin: then the objects in the review are
+    /// not parsed.
     fn unknown(&self, body: &[u8]) -> Option<Subject> {
         let subject = Subject::of(body)?;
-        self.known(&subject.group, &subject.resource)
+        self.known_resource(&subject.group, &subject.resource)
             .is_none()
             .then_some(subject)
     }
 
     async fn judge(&self, phase: Phase, review: &Review, peer: &Connection) -> Result<Value, Status> {
-        let Some(resource) = self.known(&review.resource.group, &review.resource.resource) else {
+        let Some(resource) = self.known_resource(&review.resource.group, &review.resource.resource) else {
             return Ok(review.allow());
         };
         let request = review.request(resource);
@@ -186,8 +188,8 @@ impl Front {
         }
     }
 
-    /// Whether the rights that the write takes are asked for, or the caller has raised too many such
-    /// questions.
+    /// Checks that the caller has not caused too many checks of users' rights, of which this write
+    /// needs some.
     fn may_ask(
         &self,
         request: &berth_admission::Request<'_>,
@@ -205,7 +207,7 @@ impl Front {
         Err(Status::too_many_requests(text, 1))
     }
 
-    fn known(&self, group: &str, resource: &str) -> Option<GroupResource> {
+    fn known_resource(&self, group: &str, resource: &str) -> Option<GroupResource> {
         let named = self.resources.get(resource).into_iter().flatten();
         let known = named.copied().find(|known| known.group == group);
         known.or_else(|| self.rules.iter().find_map(|rules| rules.guarded(group, resource)))
@@ -229,12 +231,12 @@ pub fn routes(front: Front) -> Router {
         .route(VALIDATE_PATH, route(Phase::Validate))
 }
 
-/// Owner of the memory that a review of `peer` takes.
+/// Owner of the memory for a review from `peer`.
 fn holder(peer: &Connection) -> String {
     format!("admission webhooks for {}", sources::network(peer.peer().ip()))
 }
 
-/// Reviews are JSON; a body without a type is taken for it.
+/// Checks that a review is JSON. A body without a type counts as JSON.
 fn is_json(headers: &HeaderMap) -> Result<(), Status> {
     let Some(value) = headers.get(CONTENT_TYPE) else {
         return Ok(());
@@ -310,7 +312,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_review_of_what_nobody_here_knows_is_answered_without_reading_its_objects() {
-        // As dense as JSON can be: its tree would be more than one address may hold.
+        // The densest JSON: its tree would need more memory than one address may use.
         let objects = "[".to_owned() + &"1,".repeat(100_000) + "1]";
         let body = |resource: &str| {
             format!(

@@ -1,6 +1,6 @@
-//! The admission rules of a dialect by its configuration, and whether they hold. A change takes effect
-//! live. An invalid configuration that was stored all the same leaves the last valid one in force
-//! (docs/concepts.md, "Configuration").
+//! The admission rules of a dialect by its configuration, and whether they apply to a write. A change
+//! of the configuration takes effect live. An invalid configuration that is stored all the same leaves
+//! the last valid one in force (docs/concepts.md, "Configuration").
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,31 +19,31 @@ use serde_json::Value;
 pub struct Rules {
     dialect: Arc<dyn Dialect>,
     engine: Arc<Engine>,
-    /// Its kinds, and those of its demands.
+    /// The resources of the dialect's kinds and of its demands.
     resources: BTreeSet<GroupResource>,
-    kept: Mutex<ParsedConfiguration>,
+    parsed: Mutex<ParsedConfiguration>,
 }
 
 /// The parsed configuration.
 struct ParsedConfiguration {
-    /// Its configurations.
+    /// The stored configurations of all dialects.
     all: Collection,
-    /// The one in force of the dialect.
-    seen: Option<Arc<Object>>,
+    /// The configuration in force of the dialect.
+    current: Option<Arc<Object>>,
     plugins: Vec<Arc<dyn Plugin>>,
     guards: Arc<[GroupResource]>,
     users: SystemUsers,
 }
 
 impl Rules {
-    /// The rules of `dialect`, which is one of `engine`'s, by the configuration that is stored there.
+    /// The rules of `dialect`, one of `engine`'s, by the configuration in the engine's source.
     pub(super) fn new(dialect: &Arc<dyn Dialect>, engine: &Arc<Engine>) -> Arc<Self> {
         let kinds = dialect.kinds().into_iter().map(|kind| kind.info().resource());
         let demands = dialect.demands().iter().map(|demand| demand.resource);
         Arc::new(Self {
-            kept: Mutex::new(ParsedConfiguration {
+            parsed: Mutex::new(ParsedConfiguration {
                 all: Collection::default(),
-                seen: None,
+                current: None,
                 plugins: dialect.admission(),
                 guards: dialect.configuration().guards(None).into(),
                 users: SystemUsers::new(dialect.on_hub().users.iter().copied()),
@@ -54,20 +54,20 @@ impl Rules {
         })
     }
 
-    /// Whether `resource` is one of the system's.
+    /// Whether `resource` belongs to the system.
     pub(super) fn concern(&self, resource: GroupResource) -> bool {
         self.resources.contains(&resource)
     }
 
-    /// Whether the rules leave `request`, which makes `object`, alone; `is_guard` is the class of the
-    /// rules.
+    /// Whether the rules do not judge `request`, whose result is `object`. `is_guard` is true for
+    /// guards of decisions.
     pub(super) fn pass(&self, request: &Request<'_>, object: Option<&Value>, is_guard: bool) -> bool {
         !self.engine.guards(self.dialect.name())
             || !is_guard && self.now().users.includes(&request.user.name)
             || self.is_others(request, object)
     }
 
-    /// Whether all that `request` writes of decisions is of requests that another scheduler decides.
+    /// Whether another scheduler decides all demands whose decisions `request` writes.
     fn is_others(&self, request: &Request<'_>, object: Option<&Value>) -> bool {
         let name = self.dialect.name();
         let Some(requests) = self.engine.requests(name) else {
@@ -76,8 +76,8 @@ impl Rules {
         let source = &**self.engine.source();
         let mut demands = self.dialect.demands().iter();
         if demands.any(|demand| demand.resource == request.resource) {
-            // By its state before the write: a user who takes an object away from Berth takes its
-            // present decision along.
+            // The state before the write counts: a user who moves an object to another scheduler may
+            // write the present decision.
             let stated = request.old.or(object);
             return stated
                 .is_some_and(|object| !requests.include(source, request.namespace, &LabelsOf(object)));
@@ -88,16 +88,16 @@ impl Rules {
         let guarding = snapshot.inventory.guarding();
         let holders = guarding.decisions_in(request.resource, request.old, object);
         holders.is_some_and(|holders| {
-            // A request that is not known does not count as Berth's.
-            let theirs = |key: &Key| {
+            // An unknown demand does not count as Berth's.
+            let is_foreign = |key: &Key| {
                 let demand = snapshot.inventory.object(key);
                 demand.is_none_or(|demand| !requests.include(source, &key.namespace, demand.meta().labels()))
             };
-            holders.iter().all(theirs)
+            holders.iter().all(is_foreign)
         })
     }
 
-    /// The plugins: those of the dialect, one for one.
+    /// One plugin for each plugin of the dialect.
     pub(super) fn plugins(self: &Arc<Self>) -> Vec<Arc<dyn Plugin>> {
         let plain = self.dialect.admission();
         let numbered = plain.into_iter().enumerate();
@@ -109,7 +109,7 @@ impl Rules {
             .collect()
     }
 
-    /// The resource of these names, if the rules guard it now.
+    /// The resource with this group and name, if the rules guard it now.
     pub(super) fn guarded(&self, group: &str, resource: &str) -> Option<GroupResource> {
         let guards = self.guards();
         let found = guards
@@ -126,35 +126,36 @@ impl Rules {
         self.now().plugins.get(number).map(Arc::clone)
     }
 
-    /// Policies in force. Read several times in every request, so the result is kept until a change.
+    /// The configuration in force. It is read several times in every request, so that the parsed form
+    /// is cached until a change.
     fn now(&self) -> MutexGuard<'_, ParsedConfiguration> {
         let all = self.engine.source().cached(config::RESOURCE);
-        let mut kept = self.kept.lock();
-        if !kept.all.is(&all) {
-            self.take(&mut kept);
-            kept.all = all;
+        let mut parsed = self.parsed.lock();
+        if !parsed.all.is(&all) {
+            self.take(&mut parsed);
+            parsed.all = all;
         }
-        kept
+        parsed
     }
 
-    fn take(&self, kept: &mut ParsedConfiguration) {
+    fn take(&self, parsed: &mut ParsedConfiguration) {
         let name = self.dialect.name();
         let in_force = self.engine.configuration(name);
-        let same = match (&kept.seen, in_force.object()) {
+        let same = match (&parsed.current, in_force.object()) {
             (None, None) => true,
-            (Some(seen), Some(object)) => Arc::ptr_eq(seen, object),
+            (Some(current), Some(object)) => Arc::ptr_eq(current, object),
             _ => false,
         };
         if same {
             return;
         }
         let configured = in_force.spec();
-        kept.users = SystemUsers::of(configured, self.dialect.on_hub().users);
+        parsed.users = SystemUsers::of(configured, self.dialect.on_hub().users);
         let (configuration, spec) = (self.dialect.configuration(), configured.get(name));
-        let changed = configuration.admission_under(spec, &kept.users);
-        kept.plugins = changed.unwrap_or_else(|| self.dialect.admission());
-        kept.guards = configuration.guards(spec).into();
-        kept.seen = in_force.object().cloned();
+        let changed = configuration.admission_under(spec, &parsed.users);
+        parsed.plugins = changed.unwrap_or_else(|| self.dialect.admission());
+        parsed.guards = configuration.guards(spec).into();
+        parsed.current = in_force.object().cloned();
     }
 }
 

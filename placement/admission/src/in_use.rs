@@ -1,10 +1,11 @@
-//! Protection of objects in use from deletion (docs/admission.md, "Guards"): refused with the users of it.
+//! Protection of objects in use from deletion (docs/admission.md, "Guards"): the refusal names the users of
+//! the object.
 //!
-//! This is free of races in Berth's own store. A write that begins a use passes a fence of the used
-//! object. A deletion requires that the fence was not passed since its snapshot, and passes it. A
-//! binding decided before the deletion fails at the same fence, since decisions that count capacity
-//! name it too, and is decided again without the deleted target. On a hub the answer is as good as the
-//! watch is fresh.
+//! In Berth's own store, the protection has no races. A write that begins a use passes a fence of the
+//! used object. A deletion requires that the fence was not passed since the snapshot of the verdict,
+//! and passes it. Decisions that count capacity name the fence, too: a binding that was decided before
+//! the deletion fails at it, and is decided again without the deleted target. On a hub, the answer is
+//! as current as the watch.
 
 use std::sync::Arc;
 
@@ -107,16 +108,16 @@ impl Plugin for InUse {
             .old
             .map(|old| (dialect.guarded().uses)(request.resource, old))
             .unwrap_or_default();
-        let begun = (dialect.guarded().uses)(request.resource, object).into_iter();
-        begun
-            .filter(|key| !before.contains(key))
+        let uses = (dialect.guarded().uses)(request.resource, object).into_iter();
+        uses.filter(|key| !before.contains(key))
             .map(|key| Guard::pass(fence(dialect.name(), &key)))
             .collect()
     }
 }
 
 impl InUse {
-    /// The snapshot may have moved on since the verdict; if it shows users now, the verdict is void.
+    /// There may be a newer snapshot since the verdict; if it has users of the object, the verdict is
+    /// void.
     fn deletion_guard(&self, request: &Request<'_>) -> Option<Guard> {
         let (dialect, _, key) = self.deletion(request)?;
         let name = fence(dialect.name(), &key);
@@ -133,7 +134,8 @@ impl InUse {
     }
 }
 
-/// The collectors here write past admission; this rule holds for them all the same.
+/// The garbage collector and the namespace controller bypass admission, but this rule applies to them,
+/// too.
 #[async_trait]
 impl Protection for InUse {
     async fn permits(&self, key: &Key, object: &Object) -> Result<Vec<Guard>, String> {

@@ -1,4 +1,4 @@
-//! Knowledge of plugins about the world: the engine's snapshots.
+//! Access of plugins to the engine's snapshots.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use berth_scheduling_rest::behind;
 
 use super::audience::Audience;
 
-/// The engine as plugins ask it.
+/// The engine, in the form that plugins use.
 #[derive(Clone)]
 pub(super) struct Knowledge {
     engine: Arc<Engine>,
@@ -31,12 +31,12 @@ impl Knowledge {
         Self { audience, ..self }
     }
 
-    /// Returns the audience of its answers.
+    /// Returns the audience of the answers.
     pub(super) fn audience(&self) -> Audience {
         self.audience
     }
 
-    /// Waits until every write acknowledged before is known.
+    /// Waits until every write that was acknowledged before is known.
     pub(super) fn ready(&self) -> Ready<'_> {
         Box::pin(async {
             let now = self.engine.source().revision();
@@ -66,8 +66,8 @@ impl Knowledge {
     }
 }
 
-/// A guard that fails, since no object has this revision: the verdict just given no longer holds, so the
-/// write must be judged again.
+/// A guard that always fails, since no object has this revision. It is used where a verdict no longer holds,
+/// so that the write is judged again.
 pub(super) fn never(key: Key) -> Guard {
     Guard::Unchanged {
         key,

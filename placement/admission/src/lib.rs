@@ -1,8 +1,8 @@
-//! The composition of admission: guards for the objects served here, and plugins of the webhooks
-//! (docs/admission.md, "Guards" and "Admission").
+//! The composition of admission: guards of the objects that are served here, and plugins of the
+//! webhooks (docs/admission.md, "Guards" and "Admission").
 //!
-//! The rules of one system are plugins of its dialect. Here are those that need to know the world (the
-//! engine's snapshot) or the program's own kinds, each for every dialect that asks for it through the
+//! The rules of one system are plugins of its dialect. This crate has the plugins that need the
+//! engine's snapshot or the program's own kinds, each for every dialect that requests it through the
 //! contract. Start reading at [`Parts`]; the webhooks' routes are a [`Front`].
 //!
 //! ```
@@ -63,24 +63,24 @@ use knowledge::Knowledge;
 
 /// Common parts of the plugins.
 pub struct Parts {
-    /// The engine, which knows the world.
+    /// The engine, which has the snapshots.
     pub engine: Arc<Engine>,
-    /// The RBAC objects served here. Users cannot grant rights beyond their own.
+    /// The RBAC objects that are served here, by which users cannot grant rights beyond their own.
     pub rbac: Arc<Rbac>,
     /// Authorization of requests.
     pub authorizer: Arc<dyn Authorizer>,
     /// Groups whose members pass guards.
     pub break_glass: Vec<String>,
-    /// Observer that counts.
+    /// Observer that counts results.
     pub observer: Arc<dyn Observer>,
-    /// The kinds that owner references are checked for; none where a hub does it.
+    /// The kinds of owners in checked owner references; empty where a hub checks them.
     pub owners: Vec<Arc<dyn Kind>>,
-    /// The admission policies that are stored here; none where they are a hub's.
+    /// The admission policies that are stored here; `None` where a hub stores them.
     pub policies: Option<Arc<StoredPolicies>>,
 }
 
 impl Parts {
-    /// The chain of the objects served here; their namespaces are in `source`.
+    /// The chain for the objects that are served here; their namespaces are in `source`.
     #[must_use]
     pub fn in_process(&self, source: &Arc<dyn Source>) -> Chain {
         let mut plugins: Vec<Arc<dyn Plugin>> = vec![
@@ -93,8 +93,8 @@ impl Parts {
         if let Some(policies) = &self.policies {
             plugins.push(Arc::new(parameters::Parameters::of(policies)));
         }
-        // Objects stored here have the rules of their API under every scheduler; only guards depend on
-        // the deciding one.
+        // Objects that are stored here follow the rules of their API under every scheduler; only guards
+        // depend on the scheduler that decides.
         let rules = self.rules();
         plugins.extend(of_dialects(&rules, Plugin::is_guard));
         plugins.push(Arc::new(completion::Completion::new(Knowledge::new(
@@ -113,8 +113,8 @@ impl Parts {
             .ending_with(Arc::new(ResourceQuotas::new(Arc::clone(source))))
     }
 
-    /// The chain of the webhooks, which a hub asks about its own objects; `catalog` reads them,
-    /// `audience` receives the answers. The hub has its own namespace life cycle and RBAC.
+    /// The chain of the webhooks, which a hub calls about its own objects. `catalog` has their kinds,
+    /// and `audience` receives the answers. The hub has its own namespace life cycle and RBAC.
     #[must_use]
     pub fn webhooks(&self, catalog: &Arc<Catalog>, audience: Audience) -> Chain {
         let rules = self.rules();
@@ -134,13 +134,13 @@ impl Parts {
         self.chain(plugins)
     }
 
-    /// Protection of objects in use from the collectors.
+    /// Protection of objects in use from the garbage collector and the namespace controller.
     #[must_use]
     pub fn protection(&self) -> Arc<dyn Protection> {
         Arc::new(in_use::InUse::new(Knowledge::new(&self.engine)))
     }
 
-    /// The dialects' own rules, as their configuration changes them.
+    /// The dialects' own rules, by their configurations.
     #[must_use]
     pub fn rules(&self) -> Vec<Arc<Rules>> {
         let dialects = self.engine.dialects();
@@ -172,7 +172,8 @@ impl Parts {
     }
 }
 
-/// The plugins of the dialects of `rules`, the `entrusted` ones limited to Berth's objects.
+/// The plugins of the dialects of `rules`. Those that `entrusted` accepts are limited to Berth's
+/// objects.
 fn of_dialects(rules: &[Arc<Rules>], entrusted: impl Fn(&dyn Plugin) -> bool) -> Vec<Arc<dyn Plugin>> {
     let mut plugins = Vec::new();
     for rules in rules {

@@ -1,9 +1,8 @@
-//! Rights that owner references take, as kube-apiserver's plugin OwnerReferencesPermissionEnforcement asks
-//! for them.
+//! Rights that owner references need, as in kube-apiserver's plugin OwnerReferencesPermissionEnforcement.
 //!
-//! When an owner is deleted, its dependents are deleted too. So a change of an existing object's owners
-//! needs the right to delete the object. And an owner waits for dependents that block its deletion. So
-//! a dependent that blocks needs the right to set finalizers on its owner.
+//! When an owner is deleted, its dependents are deleted, too. So a user who changes the owners of an
+//! existing object needs the right to delete the object. An owner waits for dependents that block its
+//! deletion. So a user who makes a dependent block needs the right to set finalizers on the owner.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +20,7 @@ pub(super) struct OwnerReferences {
 }
 
 impl OwnerReferences {
-    /// The plugin where owners are of `kinds`.
+    /// The plugin for owners of `kinds`.
     pub(super) fn new(kinds: &[Arc<dyn Kind>]) -> Self {
         let kinds = kinds.iter().map(|kind| {
             let info = kind.info();
@@ -44,7 +43,8 @@ impl Plugin for OwnerReferences {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        // Berth's own actors write their decisions with the owners that the systems' schedulers set.
+        // Berth's own actors are exempt: they write decisions with the owners that the systems'
+        // schedulers set.
         matches!(request.operation, Operation::Create | Operation::Update)
             && !request.user.name.starts_with("berth:")
     }
@@ -106,7 +106,7 @@ fn over_all(owner: &OwnerReference) -> RequiredRight {
     )
 }
 
-/// The readable owners of an object.
+/// The owners of an object, as far as they can be parsed.
 fn owners(object: Option<&Value>) -> Vec<OwnerReference> {
     let list = object.and_then(|object| object["metadata"]["ownerReferences"].as_array());
     let owners = list.into_iter().flatten();
@@ -115,7 +115,7 @@ fn owners(object: Option<&Value>) -> Vec<OwnerReference> {
         .collect()
 }
 
-/// The owners that the object blocks from now on.
+/// The owners whose deletion the object newly blocks.
 fn newly_blocked(request: &Request<'_>, object: Option<&Value>) -> Vec<OwnerReference> {
     let blocks = |owner: &OwnerReference| owner.block_owner_deletion == Some(true);
     let mut blocked = owners(object);
@@ -145,8 +145,8 @@ mod tests {
         ]}})
     }
 
-    /// The rights an update from `old` to `new` needs; a create where there is no `old`.
-    fn asked(old: Option<&Value>, new: &Value) -> Vec<String> {
+    /// The rights that an update from `old` to `new` needs, or a create where there is no `old`.
+    fn required_rights(old: Option<&Value>, new: &Value) -> Vec<String> {
         let plugin = OwnerReferences::new(&berth_kubernetes::core::kinds());
         let user = UserInfo::default();
         let request = Request {
@@ -175,27 +175,43 @@ mod tests {
         let delete = "delete seeds.core.gardener.cloud a in \"ns\"".to_owned();
         let finalize = "update configmaps/finalizers o in \"ns\"".to_owned();
         let (plain, blocking) = (owned(None, "ConfigMap"), owned(Some(true), "ConfigMap"));
-        assert_eq!(asked(None, &plain), [""; 0], "whoever makes it may choose");
-        assert_eq!(asked(None, &blocking), std::slice::from_ref(&finalize));
-        assert_eq!(asked(Some(&none), &plain), std::slice::from_ref(&delete));
-        assert_eq!(asked(Some(&plain), &none), std::slice::from_ref(&delete));
-        assert_eq!(asked(Some(&plain), &plain), [""; 0]);
-        assert_eq!(asked(Some(&plain), &blocking), [delete.clone(), finalize]);
-        assert_eq!(asked(Some(&blocking), &plain), std::slice::from_ref(&delete));
+        assert_eq!(
+            required_rights(None, &plain),
+            [""; 0],
+            "whoever makes it may choose"
+        );
+        assert_eq!(required_rights(None, &blocking), std::slice::from_ref(&finalize));
+        assert_eq!(
+            required_rights(Some(&none), &plain),
+            std::slice::from_ref(&delete)
+        );
+        assert_eq!(
+            required_rights(Some(&plain), &none),
+            std::slice::from_ref(&delete)
+        );
+        assert_eq!(required_rights(Some(&plain), &plain), [""; 0]);
+        assert_eq!(
+            required_rights(Some(&plain), &blocking),
+            [delete.clone(), finalize]
+        );
+        assert_eq!(
+            required_rights(Some(&blocking), &plain),
+            std::slice::from_ref(&delete)
+        );
         let cluster_scoped = owned(Some(true), "Namespace");
-        let rights = asked(Some(&cluster_scoped), &cluster_scoped);
+        let rights = required_rights(Some(&cluster_scoped), &cluster_scoped);
         assert_eq!(rights, [""; 0], "it blocked it before");
-        let rights = asked(Some(&none), &cluster_scoped);
+        let rights = required_rights(Some(&none), &cluster_scoped);
         assert_eq!(
             rights,
             [delete, "update namespaces/finalizers o in \"\"".to_owned()]
         );
-        let unknown = asked(None, &owned(Some(true), "Nothing"));
+        let unknown = required_rights(None, &owned(Some(true), "Nothing"));
         assert_eq!(
             unknown,
             ["update *.*/finalizers * in \"\""],
             "who may finalize everything needs no look-up"
         );
-        assert_eq!(asked(None, &owned(Some(false), "Nothing")), [""; 0]);
+        assert_eq!(required_rights(None, &owned(Some(false), "Nothing")), [""; 0]);
     }
 }

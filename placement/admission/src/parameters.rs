@@ -1,6 +1,6 @@
-//! Users cannot read objects through a policy that they may not read themselves. A user who names a
-//! kind of parameters needs the right to get all of them, and a user who binds some needs the right to
-//! get those, as in kube-apiserver.
+//! Check that users do not read objects through a policy that they may not read themselves. A user who
+//! names a kind of parameters in a policy needs the right to get all of its objects, and a user who
+//! names parameters in a binding needs the right to get these, as in kube-apiserver.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use serde_json::Value;
 
 use super::StoredPolicies;
 
-/// Name for unknown parameters, which need the right to all.
+/// Name for unknown parameters, which need the right to all objects.
 const ANY: &str = "*";
 
 /// The admission plugin.
 pub(super) struct Parameters(Arc<StoredPolicies>);
 
 impl Parameters {
-    /// One for the policies, bindings and parameters of `policies`.
+    /// The plugin for the policies, bindings and parameters of `policies`.
     pub(super) fn of(policies: &Arc<StoredPolicies>) -> Self {
         Self(Arc::clone(policies))
     }
@@ -37,7 +37,7 @@ impl Parameters {
         };
         let text = format!(
             "user {} must have \"get\" permission on all objects of the referenced paramKind (kind={}, apiVersion={})",
-            shown(request.user),
+            user_text(request.user),
             kind.kind,
             kind.api_version
         );
@@ -47,7 +47,7 @@ impl Parameters {
     fn binding(&self, request: &Request<'_>, spec: &Value, policies: GroupResource) -> Option<RequiredRight> {
         let by = spec["paramRef"].as_object()?;
         let text = |field: &str| by.get(field).and_then(Value::as_str).unwrap_or_default();
-        let (name, user) = (text("name"), shown(request.user));
+        let (name, user) = (text("name"), user_text(request.user));
         let verb = if name.is_empty() { "list" } else { "get" };
         let policy = spec["policyName"].as_str().unwrap_or_default();
         let found = self.0.policy(policies, policy);
@@ -60,9 +60,9 @@ impl Parameters {
             name: name.to_owned(),
             ..self.right(kind.as_ref())
         };
-        let unknown = |what: String| {
+        let unknown = |subject: String| {
             format!(
-                "{what} to determine minimum required permissions and user {user} does not have \"{verb}\" permission for \
+                "{subject} to determine minimum required permissions and user {user} does not have \"{verb}\" permission for \
                  all groups, versions and resources"
             )
         };
@@ -79,7 +79,7 @@ impl Parameters {
         Some(needed(right, "spec.paramRef", text))
     }
 
-    /// The resource of `kind`, or as much of it as is known.
+    /// The right to the resource of `kind`, as far as the resource is known.
     fn right(&self, kind: Option<&ParamKind>) -> Right {
         let resource = kind.and_then(|kind| self.0.resource(kind));
         let group = kind.map_or(ANY, |kind| kind.group_version().0);
@@ -128,7 +128,7 @@ fn needed(right: Right, field: &str, text: String) -> RequiredRight {
 }
 
 /// A user in Go's notation, as in kube-apiserver's message.
-fn shown(user: &UserInfo) -> String {
+fn user_text(user: &UserInfo) -> String {
     let extra: Vec<String> = user
         .extra
         .iter()

@@ -1,11 +1,11 @@
-//! Common parts of the two rules about objects made with a place of their own: a Shoot's `spec.seedName` is
-//! filled in on create, and judged.
+//! Common parts of the two rules about creates of objects with a place in a field of their own, such as a
+//! Shoot's `spec.seedName`: one sets the field, the other validates it.
 
 use berth_admission::{Operation, Request};
 use berth_engine::Engine;
 use berth_scheduling_rest::own_places;
 
-/// Whether `request` makes an object that has a field for its place.
+/// Whether `request` creates an object with a field for its place.
 pub(super) fn handles(engine: &Engine, request: &Request<'_>) -> bool {
     request.operation == Operation::Create
         && request.subresource.is_empty()

@@ -1,5 +1,5 @@
-//! Guard of a scheduler's decision, which that scheduler alone may write (docs/admission.md, "Guards"),
-//! admins not excepted.
+//! Guard of a scheduler's decision, which only that scheduler may write (docs/admission.md, "Guards"),
+//! even where the user is an administrator.
 
 use berth_admission::{Denial, Operation, Plugin, Ready, Request};
 use serde_json::Value;
@@ -69,8 +69,8 @@ impl Plugin for ReservedFields {
     }
 }
 
-/// Whether the object is being deleted: objects that a deleted demand leaves behind can be cleaned up
-/// by any user with the right.
+/// Whether the object is being deleted: any user with the right may clean up objects that a deleted
+/// demand left behind.
 fn is_removal(request: &Request<'_>) -> bool {
     let is_deleted = |old: &Value| old["metadata"].get("deletionTimestamp").is_some();
     request.operation == Operation::Delete || request.old.is_some_and(is_deleted)

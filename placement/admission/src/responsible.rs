@@ -1,4 +1,4 @@
-//! Dialects that answer for the objects of resources.
+//! The dialects that are responsible for resources.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::knowledge::Knowledge;
 pub(super) struct Responsible(Vec<(GroupResource, Arc<dyn Dialect>)>);
 
 impl Responsible {
-    /// The dialects of `knowledge`, each for these `resources` of its guarded ones.
+    /// The dialects of `knowledge`, each for the `resources` among its guarded ones.
     pub(super) fn of(
         knowledge: &Knowledge,
         resources: impl Fn(GuardedResources) -> &'static [GroupResource],
@@ -31,7 +31,8 @@ impl Responsible {
         found.map(|(_, dialect)| dialect)
     }
 
-    /// Whether `request` is about such an object, and is not its own scheduler's.
+    /// Whether `request` is about an object of these resources, and is not from the object's own
+    /// scheduler.
     pub(super) fn concerns(&self, request: &Request<'_>) -> bool {
         let dialect = self.dialect(request.resource);
         dialect.is_some_and(|dialect| dialect.actor() != request.user.name)

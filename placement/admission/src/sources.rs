@@ -1,5 +1,5 @@
-//! Limits of the webhooks for one address: reviews under way, and questions about the rights of users.
-//! The routes need no credentials, so that no caller may use them up.
+//! Limits of the webhooks for one address: on concurrent reviews, and on checks of users' rights. The
+//! routes need no credentials, so that one caller must not use up the capacity.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use berth_apimachinery::Timestamp;
 use parking_lot::Mutex;
 
-/// Most questions about rights that reviews from one address may raise at once, and each second after that.
-/// Each may be a SubjectAccessReview on the hub, in the name of the user that the review claims.
+/// Most checks of rights that reviews from one address may cause at once, and in each second after that. Each
+/// may be a SubjectAccessReview on the hub, for the user that the review claims.
 const QUESTIONS: i64 = 200;
 const QUESTIONS_A_SECOND: i64 = 50;
 
@@ -17,12 +17,12 @@ const QUESTIONS_A_SECOND: i64 = 50;
 #[derive(Debug)]
 pub(super) struct Sources {
     most: usize,
-    held: Mutex<HashMap<IpAddr, usize>>,
-    /// The waiting questions of each address, and the time of the last one.
-    asked: Mutex<HashMap<IpAddr, (i64, Timestamp)>>,
+    reviews: Mutex<HashMap<IpAddr, usize>>,
+    /// The counted checks of rights of each address, and the time of the last one.
+    checks: Mutex<HashMap<IpAddr, (i64, Timestamp)>>,
 }
 
-/// A place; dropping returns it.
+/// A permit for a review, which is returned when it is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     sources: Arc<Sources>,
@@ -30,48 +30,48 @@ pub(super) struct Place {
 }
 
 impl Sources {
-    /// A limit of `most` concurrent ones from each address.
+    /// A limit of `most` concurrent reviews from each address.
     pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most,
-            held: Mutex::default(),
-            asked: Mutex::default(),
+            reviews: Mutex::default(),
+            checks: Mutex::default(),
         })
     }
 
-    /// Whether a review from `address` may raise `count` questions at `now`, which are counted then.
+    /// Whether a review from `address` may cause `count` checks of rights at `now`. If so, they are
+    /// counted.
     pub(super) fn may_ask(&self, address: IpAddr, count: usize, now: Timestamp) -> bool {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        let left = |(asked, at): (i64, Timestamp)| {
+        let waiting = |(checks, at): (i64, Timestamp)| {
             let elapsed = now.duration_since(at).as_millis().max(0);
-            let answered = i64::try_from(elapsed).unwrap_or(i64::MAX);
-            (asked - answered.saturating_mul(QUESTIONS_A_SECOND) / 1000).max(0)
+            let allowed = i64::try_from(elapsed).unwrap_or(i64::MAX);
+            (checks - allowed.saturating_mul(QUESTIONS_A_SECOND) / 1000).max(0)
         };
-        let mut all = self.asked.lock();
+        let mut all = self.checks.lock();
         let source = network(address);
-        let before = all.get(&source).map_or(0, |&asked| left(asked));
+        let before = all.get(&source).map_or(0, |&checks| waiting(checks));
         if before.saturating_add(count) > QUESTIONS {
             return false;
         }
         all.insert(source, (before + count, now));
-        // Addresses without open questions are forgotten, so that the map does not grow with all there ever
-        // were.
+        // Addresses without counted checks are forgotten, so that the map does not grow for ever.
         if all.len() > 1024 {
-            all.retain(|_, asked| left(*asked) > 0);
+            all.retain(|_, checks| waiting(*checks) > 0);
         }
         true
     }
 
-    /// A place for a review from `address`, unless it has them all.
+    /// A permit for a review from `address`, unless the address has all its permits.
     pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let source = network(address);
-        let mut held = self.held.lock();
-        let count = held.entry(source).or_default();
+        let mut reviews = self.reviews.lock();
+        let count = reviews.entry(source).or_default();
         if *count >= self.most {
             return None;
         }
         *count += 1;
-        drop(held);
+        drop(reviews);
         Some(Place {
             sources: Arc::clone(self),
             source,
@@ -81,17 +81,17 @@ impl Sources {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut held = self.sources.held.lock();
-        if let Some(count) = held.get_mut(&self.source) {
+        let mut reviews = self.sources.reviews.lock();
+        if let Some(count) = reviews.get_mut(&self.source) {
             *count -= 1;
             if *count == 0 {
-                held.remove(&self.source);
+                reviews.remove(&self.source);
             }
         }
     }
 }
 
-/// One host has a whole /64 of IPv6 addresses.
+/// The network that counts as one address: one host has a whole /64 of IPv6 addresses.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -117,7 +117,7 @@ mod tests {
         drop(first);
         assert!(sources.admit(a).is_some());
         drop(second);
-        assert!(sources.held.lock().is_empty());
+        assert!(sources.reviews.lock().is_empty());
     }
 
     #[test]
@@ -150,6 +150,6 @@ mod tests {
             assert!(sources.may_ask(IpAddr::V4(address.into()), 1, at(i64::from(address))));
         }
         assert!(sources.may_ask("10.0.0.1".parse().unwrap(), 1, at(60)));
-        assert!(sources.asked.lock().len() <= 1024);
+        assert!(sources.checks.lock().len() <= 1024);
     }
 }

@@ -48,13 +48,13 @@ impl StoredPolicies {
         });
     }
 
-    /// The policy `name` among `resource`.
+    /// The policy `name` of `resource`.
     pub(super) fn policy(&self, resource: GroupResource, name: &str) -> Option<Arc<Value>> {
         let all = self.source.cached(resource);
         Some(Arc::clone(all.get("", name)?.value()))
     }
 
-    /// The resource of `named`, where it is stored here.
+    /// The resource of the kind `named`, where it is stored here.
     pub(super) fn resource(&self, named: &ParamKind) -> Option<GroupResource> {
         self.kind(named).map(|(kind, _)| kind.info().resource())
     }
@@ -103,7 +103,9 @@ impl Catalog for StoredPolicies {
                 .map(|(_, object)| object)
                 .collect(),
         };
-        let shown = found.into_iter().map(|object| shown(&**kind, version, object));
+        let shown = found
+            .into_iter()
+            .map(|object| served_form(&**kind, version, object));
         Ok(Params {
             namespaced,
             objects: shown.collect(),
@@ -142,7 +144,7 @@ fn read(collections: &[Collection; 4]) -> StoredSet {
 }
 
 /// An object in its served `version`. The stored form is parsed once.
-fn shown(kind: &dyn Kind, version: &str, object: &Object) -> Arc<Value> {
+fn served_form(kind: &dyn Kind, version: &str, object: &Object) -> Arc<Value> {
     let info = kind.info();
     if let Some(converted) = kind.to_served(version, object) {
         return Arc::new(converted);

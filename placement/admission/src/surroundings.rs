@@ -1,6 +1,6 @@
-//! Knowledge of admission policies about their surroundings: the policies themselves with their
-//! parameters, from the own store or from a hub, rights, and the namespaces in the store, which behind
-//! a hub are copies.
+//! Sources that admission policies depend on: the policies themselves with their parameters, from
+//! Berth's own store or from a hub; the authorizer; and the namespaces in the store, which are copies
+//! behind a hub.
 
 use std::sync::Arc;
 

@@ -170,7 +170,7 @@ pub fn columns() -> Vec<Column> {
     ]
 }
 
-/// The rows of one target; without advice, one with the reason.
+/// The rows of one target; without advice, one row with the reason.
 #[must_use]
 pub fn rows(advised: &AdvisedTarget) -> Vec<Vec<Cell>> {
     let name: &str = match advised.target.as_str() {
@@ -179,10 +179,10 @@ pub fn rows(advised: &AdvisedTarget) -> Vec<Vec<Cell>> {
     };
     if advised.advice.is_empty() {
         let why = advised.rejections.iter().map(|obstacle| {
-            let told = obstacle.note.as_ref().unwrap_or(&obstacle.message);
+            let text = obstacle.note.as_ref().unwrap_or(&obstacle.message);
             match &*obstacle.plugin {
-                "" => told.clone(),
-                plugin => format!("{plugin}/{}: {told}", obstacle.reason),
+                "" => text.clone(),
+                plugin => format!("{plugin}/{}: {text}", obstacle.reason),
             }
         });
         return vec![no_row(name, why.collect::<Vec<_>>().join("; "))];

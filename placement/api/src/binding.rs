@@ -85,7 +85,7 @@ fn kind(info: KindInfo) -> Virtual {
     }
 }
 
-/// A binding names its decision.
+/// Checks that a binding has the name of its decision.
 fn rules(value: &Value) -> Vec<FieldError> {
     if value["metadata"]["name"].as_str().is_none_or(str::is_empty) {
         let detail = "the name of the decision to bind is required";

@@ -1,4 +1,4 @@
-//! Candidate and ClusterCandidate: one target as one decision sees it, as an object of its own.
+//! Candidate and ClusterCandidate: one target as a candidate of one decision, as an object of its own.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub fn cluster() -> Virtual {
 
 const VERBS: &[&str] = &["get", "list"];
 
-/// The fields candidates can be selected by.
+/// The fields by which candidates can be selected.
 pub const SELECTABLE: &[SelectableField] = &[
     SelectableField::computed("decision", |value| text_at(value, "/spec/decision")),
     SelectableField::computed("target", |value| text_at(value, "/spec/target")),
@@ -67,7 +67,7 @@ pub const SELECTABLE: &[SelectableField] = &[
 ];
 
 fn kind(info: KindInfo) -> Virtual {
-    // Without a selector a list has the candidates of several decisions.
+    // A list without a selector has the candidates of several decisions.
     let decision = Column::text("Decision", "The decision it is a candidate of");
     Virtual {
         columns: [Column::NAME.wide(), decision]

@@ -14,7 +14,7 @@ use super::kind::{Virtual, info};
 use super::shared::{SourceRef, Token};
 use super::text::part_at;
 
-/// The type of the condition that says whether Berth, which observes, would decide the same clusters.
+/// The type of the condition that reports whether an observing Berth would decide the same clusters.
 pub const AGREES: &str = "Agrees";
 
 /// Binding of a placeable object (a Placement, a Shoot, a ClusterRequest, ...), or the reason why it has
@@ -275,15 +275,15 @@ fn kind(info: KindInfo) -> Virtual {
     }
 }
 
-/// Reason why it is not bound; for a partial binding, `13 of 40`.
+/// Reason why the decision is not bound; for a partial binding, `13 of 40`.
 fn reason(decision: &Object) -> Cell {
     match part_at::<DecisionStatus>(decision.value(), "/status") {
         Some(status) if status.phase == "Partial" && status.wanted.is_some() => {
-            let stay = status
+            let staying = status
                 .decisions
                 .iter()
                 .filter(|place| place.leaving != Some(true));
-            format!("{} of {}", stay.count(), status.wanted.unwrap_or_default()).into()
+            format!("{} of {}", staying.count(), status.wanted.unwrap_or_default()).into()
         }
         Some(DecisionStatus {
             reason: Some(reason), ..
@@ -298,13 +298,13 @@ fn agrees(decision: &Value) -> String {
     status.unwrap_or_default().to_owned()
 }
 
-/// A cluster of `status.decisions` as a cell shows it.
+/// The fields of a cluster of `status.decisions` that a cell shows.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NamedCluster<'a> {
     #[serde(borrow)]
     cluster_name: Cow<'a, str>,
-    /// A number of a Decision; a text of a PublishedDecision, whose cells leave it out.
+    /// A number in a Decision; a text in a PublishedDecision, whose cells leave it out.
     amount: Option<Value>,
 }
 

@@ -13,7 +13,8 @@ pub struct Virtual {
     pub(crate) info: KindInfo,
     pub(crate) schema: Schema,
     pub(crate) columns: Vec<Column>,
-    /// Makes all cells at once, for a kind that is read whole for each of them.
+    /// Renders all cells at once, for a kind whose object would otherwise be parsed again for each
+    /// cell.
     pub(crate) row: Option<fn(&Object) -> Vec<Cell>>,
     pub(crate) selectable: &'static [SelectableField],
     pub(crate) rules: fn(&Value) -> Vec<FieldError>,
@@ -33,7 +34,7 @@ impl Virtual {
     }
 }
 
-/// The names of a kind of the group, which is served with `verbs`.
+/// The names of a kind of the group that is served with `verbs`.
 pub(crate) const fn info(
     kind: &'static str,
     plural: &'static str,

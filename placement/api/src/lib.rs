@@ -1,6 +1,6 @@
 //! The objects of `scheduling.berth.dev` in their wire format (docs/reference.md, "Resources"), each
-//! stated once: a type whose one declaration writes, reads and describes it, and the names, columns and
-//! rules of its kind.
+//! declared once: a type, from whose declaration an object is serialized, parsed and described, and the
+//! names, columns and rules of its kind.
 //!
 //! Start reading at [`target`] or [`decision`]; [`kind`] joins a type with the data that the server
 //! needs.

@@ -106,5 +106,5 @@ pub fn kind() -> Virtual {
     }
 }
 
-/// The resource.
+/// The plural name of the resource.
 pub const PLURAL: &str = "publisheddecisions";

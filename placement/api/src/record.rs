@@ -161,7 +161,7 @@ pub struct RecordedCluster {
     pub leaving: bool,
 }
 
-/// The clusters that stay, with their amounts.
+/// The clusters of a record that stay, with their amounts.
 #[must_use]
 pub fn held(clusters: &[RecordedCluster]) -> AmountsByCluster {
     let stay = clusters.iter().filter(|place| !place.leaving);
@@ -205,12 +205,12 @@ impl MovedCluster {
     }
 }
 
-/// Direction of a cluster's change.
+/// Change of a cluster in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Move {
     /// The object is bound to it now.
     Joined,
-    /// It left.
+    /// The object is not bound to it any more.
     Left,
 }
 
@@ -319,11 +319,11 @@ impl RecordCause {
 pub enum CauseType {
     /// An object changed.
     Object,
-    /// A user asked for it with a Binding.
+    /// A user created a Binding.
     Request,
-    /// No object changed: its time had come, or it was tried again.
+    /// No object changed: the decision depends on time, or a failed write was tried again.
     Time,
-    /// It changed while no server recorded: no server was running, or none of several was the leader.
+    /// The decision changed while no server recorded it: no server was running, or none was the leader.
     #[default]
     Unseen,
 }
@@ -456,7 +456,7 @@ pub fn row(record: &Object) -> Vec<Cell> {
     columns().iter().map(|column| column.cell(record)).collect()
 }
 
-/// `+cluster2 -cluster1 ~cluster3:4`, the first of each, and the number of the rest.
+/// `+cluster2 -cluster1 ~cluster3:4`: the first clusters of each change, and the number of the rest.
 fn clusters(record: &Object) -> Cell {
     let spec = &record.value()["spec"];
     let list: Vec<MovedCluster> = part_at(spec, "/clusters").unwrap_or_default();

@@ -158,7 +158,7 @@ pub fn local() -> Virtual {
     }
 }
 
-/// Rules beyond the schema: which fields go together.
+/// Rules beyond the schema, about combinations of fields.
 fn rules(value: &Value) -> Vec<FieldError> {
     let spec = &value["spec"];
     let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
@@ -208,7 +208,7 @@ fn rules(value: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Errors of fields that do not go with `spec.changes`.
+/// Errors of fields that cannot be combined with `spec.changes`.
 fn plan_rules(spec: &Value) -> Vec<FieldError> {
     let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
     let mut errors = Vec::new();
@@ -256,7 +256,7 @@ fn decision_rules(spec: &Value) -> Vec<FieldError> {
         }
     }
     if selectors > MOST_SELECTORS {
-        // Each is tried on every decision.
+        // Each selector is evaluated for every decision.
         errors.push(FieldError::too_many("spec.decisions", selectors, MOST_SELECTORS));
     }
     errors
@@ -278,7 +278,7 @@ pub fn selector(entry: &Value, path: &str) -> Result<Option<Selector>, Vec<Field
     }
 }
 
-/// Rules of a LocalSchedulingReview: a plan shows all decisions.
+/// Rules of a LocalSchedulingReview. It cannot request a plan, which shows all decisions.
 fn local_rules(value: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if value["spec"]

@@ -72,9 +72,9 @@ pub const fn verdict(picked: bool, feasible: bool, out_of_scope: bool) -> &'stat
 /// Facts about a candidate for its row.
 #[derive(Default)]
 pub struct CandidateFacts<'a> {
-    /// The Target, or the cluster where it has none.
+    /// The name of the Target, or of the cluster where there is no Target.
     pub name: &'a str,
-    /// The place in the ranking, or null.
+    /// The rank, or null.
     pub rank: Value,
     /// The score in one text ([`report::score_cell`]), or empty.
     pub score: String,
@@ -82,7 +82,7 @@ pub struct CandidateFacts<'a> {
     pub result: &'static str,
     /// Plugin, token and sentence of every refusal.
     pub reasons: Vec<[&'a str; 3]>,
-    /// The amount it gets, or null.
+    /// The amount that the candidate gets, or null.
     pub amount: Value,
 }
 

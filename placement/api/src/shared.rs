@@ -71,7 +71,7 @@ pub struct SchedulingSpec {
     /// The scheduling system that decides.
     pub dialect: Token,
     /// The placeable object.
-    // It is absent from an answer about one that is gone.
+    // The source is absent from an answer about a deleted object.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SourceRef")]
     pub source_ref: Option<SourceRef>,

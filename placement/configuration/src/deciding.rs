@@ -1,5 +1,5 @@
-//! The condition Deciding of SchedulerConfigurations: whether Berth decides the system, and if not, the
-//! reason for waiting.
+//! The condition Deciding of SchedulerConfigurations: whether Berth decides the system, and if not, why
+//! it waits.
 
 use berth_dialect_contract::{Dialect, OwnScheduler};
 use serde_json::Value;
@@ -15,13 +15,13 @@ pub const DECIDING: &str = "Deciding";
 pub struct Words {
     /// True or False.
     pub status: &'static str,
-    /// One word.
+    /// The reason, in one word.
     pub reason: &'static str,
-    /// One sentence or several.
+    /// The message, of one or more sentences.
     pub message: String,
 }
 
-/// Condition of `dialect`, which has this `standing`, in `configuration`.
+/// The condition in the `configuration` of `dialect`, whose state is `standing`.
 #[must_use]
 pub fn words(dialect: &dyn Dialect, standing: &DecidingState, configuration: &Value) -> Words {
     let name = dialect.name();
@@ -39,10 +39,10 @@ pub fn words(dialect: &dyn Dialect, standing: &DecidingState, configuration: &Va
                  since the server started"
             ),
         },
-        DecidingState::Waits(seen) => Words {
+        DecidingState::Waits(evidence) => Words {
             status: "False",
             reason: "OtherSchedulerRuns",
-            message: waiting(dialect.on_hub().scheduler, seen),
+            message: waiting(dialect.on_hub().scheduler, evidence),
         },
         DecidingState::Decides => Words {
             status: "True",
@@ -60,9 +60,9 @@ pub fn words(dialect: &dyn Dialect, standing: &DecidingState, configuration: &Va
     }
 }
 
-/// The reason why deciding waits, and the end of waiting.
-fn waiting(scheduler: Option<OwnScheduler>, seen: &str) -> String {
-    let mut text = format!("{seen}. Until it is stopped Berth observes");
+/// The reason why Berth waits, and the way to end the wait.
+fn waiting(scheduler: Option<OwnScheduler>, evidence: &str) -> String {
+    let mut text = format!("{evidence}. Until it is stopped Berth observes");
     let Some(scheduler) = scheduler else {
         return text;
     };

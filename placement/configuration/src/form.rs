@@ -1,6 +1,6 @@
-//! A dialect's form in the schema of SchedulerConfiguration. Its defaults apply when it is read and not
-//! when it is written, so that a changed default holds for stored objects: here they are part of a
-//! field's description.
+//! A dialect's form in the schema of SchedulerConfiguration. Defaults apply when the configuration is
+//! read and not when it is written, so that a changed default also affects stored objects. In the
+//! schema they are therefore part of a field's description.
 
 use berth_dialect_contract::Dialect;
 use serde_json::Value;
@@ -58,9 +58,9 @@ mod tests {
         let gardener = berth_dialect_registry::by_name("gardener").unwrap();
         let form = stored(&*gardener);
         let shoot = &form["properties"]["schedulers"]["properties"]["shoot"]["properties"];
-        let said = |field: &str| shoot[field]["description"].as_str().unwrap().to_owned();
-        assert!(said("retrySyncPeriod").ends_with(" Default: 15s."));
-        assert!(said("concurrentSyncs").ends_with(" Default: 5."));
-        assert!(said("candidateDeterminationStrategy").ends_with(" Default: SameRegion."));
+        let description = |field: &str| shoot[field]["description"].as_str().unwrap().to_owned();
+        assert!(description("retrySyncPeriod").ends_with(" Default: 15s."));
+        assert!(description("concurrentSyncs").ends_with(" Default: 5."));
+        assert!(description("candidateDeterminationStrategy").ends_with(" Default: SameRegion."));
     }
 }

@@ -1,6 +1,7 @@
-//! SchedulerConfiguration (docs/concepts.md, "Configuration"): one object per dialect, of the dialect's
-//! name, with the system's own configuration. The dialect interprets it. This crate has the kind,
-//! [`SchedulerConfiguration`], and [`validity`], which sets the condition about its being in force.
+//! SchedulerConfiguration (docs/concepts.md, "Configuration"): one object per dialect, named after the
+//! dialect, with the system's own configuration, which the dialect interprets. This crate has the kind,
+//! [`SchedulerConfiguration`], and [`validity`], which sets the condition that reports whether an
+//! object is in force.
 //!
 //! ```
 //! use berth_configuration::AutoBindMode;
@@ -36,12 +37,12 @@ pub use own_schedulers::{OtherScheduler, OwnSchedulers};
 /// `spec.autoBind`: the component that binds new objects of a system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutoBindMode {
-    /// The server, before it answers the create.
+    /// The server binds new objects, before it answers the create.
     #[default]
     OnCreate,
-    /// The controllers, after the create was answered.
+    /// The controllers bind new objects, after the create was answered.
     Controller,
-    /// Objects are bound by Bindings alone.
+    /// Only Bindings bind objects.
     Off,
 }
 
@@ -61,14 +62,14 @@ impl AutoBindMode {
     /// Reads a stored SchedulerConfiguration.
     #[must_use]
     pub fn of(configuration: &Value) -> Self {
-        let said = configuration["spec"]["autoBind"].as_str();
+        let token = configuration["spec"]["autoBind"].as_str();
         Self::ALL
             .into_iter()
-            .find(|mode| said == Some(mode.as_str()))
+            .find(|mode| token == Some(mode.as_str()))
             .unwrap_or_default()
     }
 
-    /// Choice in force for `dialect`, one of `engine`'s.
+    /// The mode in force for `dialect`, one of `engine`'s.
     #[must_use]
     pub fn in_force(engine: &Engine, dialect: &str) -> Self {
         let in_force = engine.configuration(dialect);
@@ -119,7 +120,7 @@ impl SchedulerConfiguration {
         }
     }
 
-    /// All errors of `configuration`, a whole object. Unknown fields are no errors of a stored object,
+    /// All errors of `configuration`, a whole object. Unknown fields are not errors in a stored object,
     /// and the status is not part of the configuration.
     #[must_use]
     pub fn problems(&self, configuration: &Value, now: Timestamp) -> Vec<FieldError> {
@@ -139,7 +140,7 @@ impl SchedulerConfiguration {
     }
 }
 
-/// The group to serve: configurations of `dialects`, kept in `store`.
+/// The group to serve: configurations of `dialects`, stored in `store`.
 #[must_use]
 pub fn group(dialects: Vec<Arc<dyn Dialect>>, store: Arc<dyn Store>) -> Group {
     let kind = Arc::new(SchedulerConfiguration::new(dialects));
@@ -279,7 +280,7 @@ impl Kind for SchedulerConfiguration {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        // The status of a stored invalid one reports that.
+        // The status of an invalid object has to be writable, to report that it is invalid.
         if matches!(write.via, Via::Subresource(_)) {
             return Vec::new();
         }
@@ -289,9 +290,10 @@ impl Kind for SchedulerConfiguration {
             return vec![FieldError::not_supported("metadata.name", name, &known)];
         };
         let mut errors = Vec::new();
-        // The schema has reported its errors already, and the dialect reports them again.
-        let told = self.schema.validate(new);
-        errors.extend(requests::problems(&**dialect, new, &told));
+        // The schema has already reported its errors, which the dialect reports again: these are left
+        // out.
+        let reported = self.schema.validate(new);
+        errors.extend(requests::problems(&**dialect, new, &reported));
         let spec = new["spec"].as_object();
         for (field, value) in spec.into_iter().flatten() {
             if field == "autoBind" && value.is_boolean() {
@@ -303,7 +305,7 @@ impl Kind for SchedulerConfiguration {
                     .configuration()
                     .validate(value, &format!("spec.{name}"))
                     .into_iter();
-                errors.extend(found.filter(|error| !told.contains(error)));
+                errors.extend(found.filter(|error| !reported.contains(error)));
             } else if self.dialect(field).is_some() {
                 let detail = format!("belongs in the SchedulerConfiguration named {field}, not in {name}");
                 errors.push(FieldError::forbidden(format!("spec.{field}"), detail));

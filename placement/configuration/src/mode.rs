@@ -1,5 +1,5 @@
-//! `spec.mode`: whether Berth decides a system or only observes it. `autoBind` selects the objects that
-//! it binds.
+//! `spec.mode`: whether Berth decides a system or only observes it. `autoBind` selects the component
+//! that binds new objects.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use super::{SchedulerConfiguration, requests};
 /// Whether a system is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing is written and nothing refused. Every answer is about another scheduler's decisions.
+    /// Berth writes and refuses nothing. Every answer is about another scheduler's decisions.
     Observe,
-    /// Decisions are made and written, and protected from other writers.
+    /// Berth makes and writes decisions, and protects them from other writers.
     Decide,
 }
 
@@ -34,26 +34,26 @@ impl Mode {
         }
     }
 
-    /// Mode that a stored SchedulerConfiguration sets, if it sets one.
+    /// The mode that a stored SchedulerConfiguration sets, if any.
     #[must_use]
     pub fn of(configuration: &Value) -> Option<Self> {
-        let said = configuration["spec"]["mode"].as_str()?;
-        Self::ALL.into_iter().find(|mode| mode.as_str() == said)
+        let token = configuration["spec"]["mode"].as_str()?;
+        Self::ALL.into_iter().find(|mode| mode.as_str() == token)
     }
 }
 
 /// Whether a system is decided here, and if not, the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecidingState {
-    /// Observed by default: no setting asks for deciding it.
+    /// The system is observed by default: no setting requests that it is decided.
     Observes,
-    /// It is observed, since the configuration that is stored is invalid, and none was valid since the server
-    /// started.
+    /// The system is observed, since the stored configuration is invalid, and there was no valid one since
+    /// the server started.
     Misconfigured,
-    /// Observed while the system's own scheduler runs, and decided afterwards. The value is the
-    /// evidence of that scheduler.
+    /// The system is observed while its own scheduler runs, and decided afterwards. The value is the
+    /// evidence that the scheduler runs.
     Waits(Arc<str>),
-    /// It is decided.
+    /// The system is decided.
     Decides,
 }
 
@@ -69,17 +69,17 @@ pub struct Modes {
 
 /// Selection by a configuration's `spec.requests`.
 struct RequestSelection {
-    seen: Arc<Object>,
+    configuration: Arc<Object>,
     requests: Option<Arc<Requests>>,
 }
 
 impl Modes {
-    /// The modes by the configurations of `engine`. From now on, a configuration is valid or invalid as
-    /// a whole.
+    /// The modes by the configurations of `engine`, in which a configuration is from now on valid or
+    /// invalid as a whole.
     ///
-    /// `flag` is the mode by the command line: `Observe` holds for every system and overrides
-    /// configurations, `Decide` holds for systems whose configuration has no mode. `observed` are the
-    /// systems on a hub, which have schedulers of their own there: they are observed by default.
+    /// `flag` is the mode of the command line: `Observe` applies to every system and overrides
+    /// configurations, and `Decide` applies to systems whose configuration has no mode. `observed` are
+    /// the systems on a hub, which have their own schedulers there: they are observed by default.
     /// Systems that Berth stores have no other scheduler.
     #[must_use]
     pub fn new(engine: &Engine, flag: Option<Mode>, observed: BTreeSet<&'static str>) -> Self {
@@ -101,19 +101,20 @@ impl Modes {
     }
 
     /// Returns the modes for a process without the controllers of the systems in `idle`. Another
-    /// process decides these systems, whose objects are a hub's.
+    /// process decides these systems, whose objects are on a hub.
     #[must_use]
     pub fn leaving(self, idle: BTreeSet<&'static str>) -> Self {
         Self { idle, ..self }
     }
 
-    /// Knowledge of the systems' own schedulers, kept current by their watcher.
+    /// The known state of the systems' own schedulers, which their watcher updates.
     #[must_use]
     pub fn own_schedulers(&self) -> &Arc<OwnSchedulers> {
         &self.own_schedulers
     }
 
-    /// The mode of `dialect` by its settings: `Observe` where its configuration is not usable.
+    /// The mode of `dialect` by flags and configuration: `Observe` where the configuration is not
+    /// usable.
     #[must_use]
     pub fn of(&self, dialect: &str) -> Mode {
         self.by(dialect, &self.configurations.of(dialect))
@@ -142,14 +143,14 @@ impl Modes {
                 _ => DecidingState::Observes,
             };
         }
-        let Some(seen) = self.own_schedulers.of(dialect) else {
+        let Some(evidence) = self.own_schedulers.of(dialect) else {
             return DecidingState::Decides;
         };
         let other = in_force.object().map_or(OtherScheduler::default(), |object| {
             OtherScheduler::of(object.value())
         });
         match other {
-            OtherScheduler::Wait => DecidingState::Waits(seen),
+            OtherScheduler::Wait => DecidingState::Waits(evidence),
             OtherScheduler::Ignore => DecidingState::Decides,
         }
     }
@@ -174,14 +175,14 @@ impl Mandate for Modes {
         };
         let mut all = self.selected.lock();
         if let Some(selected) = all.get(dialect)
-            && Arc::ptr_eq(&selected.seen, &in_force)
+            && Arc::ptr_eq(&selected.configuration, &in_force)
         {
             return selected.requests.clone();
         }
-        // It is valid, so it can be read.
+        // The configuration is valid, so that its requests can be parsed.
         let requests = requests::read(in_force.value()).unwrap_or_else(|_| Some(Arc::new(Requests::None)));
         let selected = RequestSelection {
-            seen: in_force,
+            configuration: in_force,
             requests: requests.clone(),
         };
         all.insert(dialect.to_owned(), selected);
@@ -247,8 +248,8 @@ mod tests {
         assert!(!usual.decides("ocm"), "it was there before Berth");
         assert!(usual.decides("gardener"), "Berth stores it");
         assert!(usual.decides("fleet") && !usual.decides("openmcp"), "as they say");
-        let told = modes(Some(Mode::Decide), &[("fleet", "Observe")]);
-        assert!(told.decides("ocm") && !told.decides("fleet"));
+        let set = modes(Some(Mode::Decide), &[("fleet", "Observe")]);
+        assert!(set.decides("ocm") && !set.decides("fleet"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The systems' own schedulers: whether Berth waits until one of them is stopped
+//! The systems' own schedulers: the rule whether Berth waits until such a scheduler is stopped
 //! (`spec.otherScheduler`), and their known state.
 
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ pub(super) const FIELD: &str = "otherScheduler";
 /// Rule about deciding while the system's own scheduler runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OtherScheduler {
-    /// Berth waits, and observes until that one is stopped.
+    /// Berth waits, and observes until the other scheduler is stopped.
     #[default]
     Wait,
-    /// Berth decides although it runs.
+    /// Berth decides although the other scheduler runs.
     Ignore,
 }
 
@@ -33,13 +33,13 @@ impl OtherScheduler {
         }
     }
 
-    /// Choice of a stored SchedulerConfiguration.
+    /// The rule that a stored SchedulerConfiguration sets.
     #[must_use]
     pub fn of(configuration: &Value) -> Self {
-        let said = configuration["spec"][FIELD].as_str();
+        let token = configuration["spec"][FIELD].as_str();
         Self::ALL
             .into_iter()
-            .find(|other| said == Some(other.as_str()))
+            .find(|other| token == Some(other.as_str()))
             .unwrap_or_default()
     }
 }
@@ -61,16 +61,16 @@ impl Default for OwnSchedulers {
 }
 
 impl OwnSchedulers {
-    /// Records that the scheduler of `dialect` was `seen`, or that it does not run (`None`). Returns
-    /// whether that is a change.
-    pub fn note(&self, dialect: &'static str, seen: Option<&str>) -> bool {
+    /// Records the evidence that the scheduler of `dialect` runs, or that it does not run (`None`).
+    /// Returns whether the record changes.
+    pub fn note(&self, dialect: &'static str, evidence: Option<&str>) -> bool {
         let mut running = self.running.lock();
         let before = running.get(dialect).map(|text| &**text);
-        if before == seen {
+        if before == evidence {
             return false;
         }
-        match seen {
-            Some(seen) => drop(running.insert(dialect, seen.into())),
+        match evidence {
+            Some(evidence) => drop(running.insert(dialect, evidence.into())),
             None => drop(running.remove(dialect)),
         }
         drop(running);
@@ -78,13 +78,13 @@ impl OwnSchedulers {
         true
     }
 
-    /// Sighting of the scheduler of `dialect` while it runs, or is not known to be stopped.
+    /// The evidence about the scheduler of `dialect`, where it runs or is not known to be stopped.
     #[must_use]
     pub fn of(&self, dialect: &str) -> Option<Arc<str>> {
         self.running.lock().get(dialect).cloned()
     }
 
-    /// Counter of changes, for waiters.
+    /// Counter of changes, for tasks that wait for one.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()

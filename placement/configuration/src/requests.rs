@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// The field of `spec`.
 pub(super) const FIELD: &str = "requests";
-/// Its path.
+/// Path of the field.
 const PATH: &str = "spec.requests";
 /// Path of the selector by namespaces.
 const NAMESPACES: &str = "spec.requests.namespaceSelector";
@@ -33,15 +33,15 @@ struct Form {
 /// The form of the field.
 pub(super) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
-/// Selection of `configuration`; `None` for all requests.
+/// The requests that `configuration` selects; `None` for all requests.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All errors of the field.
 pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<FieldError>> {
-    let Some(said) = configuration["spec"].get(FIELD).filter(|said| !said.is_null()) else {
+    let Some(value) = configuration["spec"].get(FIELD).filter(|value| !value.is_null()) else {
         return Ok(None);
     };
-    let mut form = SCHEMA.read::<Form>(said, PATH);
+    let mut form = SCHEMA.read::<Form>(value, PATH);
     let given = form.value.clone();
     let mut compiled = |field: &str, selector: Option<LabelSelector>| {
         let selector = selector.map(|selector| Selector::compile(&selector, field));
@@ -61,11 +61,15 @@ pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<F
     }
 }
 
-/// Problems of it in a configuration of `dialect`, without those in `told`: the errors that the schema
-/// has reported already.
-pub(super) fn problems(dialect: &dyn Dialect, configuration: &Value, told: &[FieldError]) -> Vec<FieldError> {
-    let said = &configuration["spec"][FIELD];
-    if said.is_null() {
+/// Errors of the field in a configuration of `dialect`, without the given errors, which the schema has
+/// already reported.
+pub(super) fn problems(
+    dialect: &dyn Dialect,
+    configuration: &Value,
+    reported: &[FieldError],
+) -> Vec<FieldError> {
+    let value = &configuration["spec"][FIELD];
+    if value.is_null() {
         return Vec::new();
     }
     if let Some(field) = dialect.configuration().selects_requests() {
@@ -73,10 +77,10 @@ pub(super) fn problems(dialect: &dyn Dialect, configuration: &Value, told: &[Fie
         return vec![FieldError::forbidden(PATH, detail)];
     }
     let mut errors = read(configuration).err().unwrap_or_default();
-    errors.retain(|error| !told.contains(error));
+    errors.retain(|error| !reported.contains(error));
     let cluster_scoped = dialect.demands().iter().filter(|demand| !demand.namespaced);
     let kinds: Vec<&str> = cluster_scoped.map(|demand| demand.kind).collect();
-    if !said["namespaceSelector"].is_null() && !kinds.is_empty() {
+    if !value["namespaceSelector"].is_null() && !kinds.is_empty() {
         let detail = format!("a {} has no namespace: use selector", kinds.join(" or "));
         errors.push(FieldError::forbidden(NAMESPACES, detail));
     }

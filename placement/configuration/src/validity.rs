@@ -1,7 +1,7 @@
-//! The conditions of SchedulerConfigurations (docs/concepts.md, "Configuration"): Valid, whether the
-//! stored object is in force, and Deciding, whether the system is decided. An invalid one is refused on
-//! write. But a hub may accept one while no webhook answers, and a newer version may judge a stored
-//! object differently.
+//! The conditions of SchedulerConfigurations (docs/concepts.md, "Configuration"): Valid reports whether
+//! the stored object is in force, and Deciding whether the system is decided. An invalid object is
+//! refused on write. But a hub may accept one while no webhook answers, and a newer version of Berth
+//! may validate a stored object differently.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +22,11 @@ use super::mode::Modes;
 
 /// The condition's type.
 const VALID: &str = "Valid";
-/// Actor that writes it.
+/// Actor that writes the conditions.
 pub const ACTOR: &str = "berth:scheduler";
 
-/// Keeps the conditions of every stored configuration of `engine`'s dialects, whose `modes` these are,
-/// writing through `committer`, while `leading` is true.
+/// Starts to update the conditions of every stored configuration of `engine`'s dialects, by their
+/// `modes`. It writes through `committer` while `leading` is true.
 pub fn spawn(
     engine: &Arc<Engine>,
     modes: &Arc<Modes>,
@@ -42,7 +42,7 @@ pub fn spawn(
         schedulers: modes.own_schedulers().changes(),
         modes: Arc::clone(modes),
     };
-    // It runs until the handle is aborted.
+    // The informer runs until the handle is aborted.
     tokio::spawn(informer::run(
         Arc::clone(engine.source()),
         Scope::One(config::RESOURCE),
@@ -69,8 +69,8 @@ impl Handler for Keeper {
         !*self.leading.borrow_and_update() || self.look().await
     }
 
-    /// When this server gains or loses leadership (never without leader election), and when another
-    /// scheduler was stopped or started.
+    /// Waits until this server gains or loses leadership (never without leader election), or another
+    /// scheduler is stopped or started.
     async fn woken(&mut self) {
         tokio::select! {
             () = changed(&mut self.leading) => {}
@@ -87,7 +87,7 @@ impl Handler for Keeper {
     }
 }
 
-/// Waits for a change; for ever when no more changes can come.
+/// Waits for a change; waits for ever when the sender is dropped.
 async fn changed<T>(receiver: &mut watch::Receiver<T>) {
     if receiver.changed().await.is_err() {
         std::future::pending::<()>().await;
@@ -95,23 +95,23 @@ async fn changed<T>(receiver: &mut watch::Receiver<T>) {
 }
 
 impl Keeper {
-    /// Brings every condition up to date. Whether that worked.
+    /// Updates every condition. Returns whether that succeeded.
     async fn look(&self) -> bool {
         let now = self.engine.clock().now();
         let mut done = true;
         for (name, object) in self.engine.source().cached(config::RESOURCE).iter(None, None) {
             let deciding = self.deciding(&name.name, object.value());
-            let Some(told) = told(&self.kind, object, deciding.as_ref(), now) else {
+            let Some(updated) = with_verdicts(&self.kind, object, deciding.as_ref(), now) else {
                 continue;
             };
-            if let Some(problem) = not_in_force(&told) {
+            if let Some(problem) = not_in_force(&updated) {
                 tracing::warn!(configuration = %name.name, problem, "SchedulerConfiguration is invalid and not in force; fix the fields that are named");
             }
             let write = Planned {
                 verb: Verb::Update,
                 key: Key::new(config::RESOURCE, "", &name.name),
                 subresource: "status",
-                object: told,
+                object: updated,
                 base: Some(object.revision()),
             };
             let commit = Commit {
@@ -123,8 +123,8 @@ impl Keeper {
                 dry_run: false,
             };
             match self.committer.commit(commit).await {
-                // Another writer was faster, and the change wakes this task again.
                 Ok(_) => {}
+                // Another client has changed the object, and that change wakes this task again.
                 Err(error) if error.why.is_moved() => {}
                 Err(error) => {
                     tracing::warn!(
@@ -139,7 +139,7 @@ impl Keeper {
         done
     }
 
-    /// Condition Deciding in the configuration `name`.
+    /// The condition Deciding of the configuration `name`.
     fn deciding(&self, name: &str, configuration: &Value) -> Option<Words> {
         let mut dialects = self.engine.dialects();
         let dialect = dialects.find(|dialect| dialect.name() == name)?;
@@ -148,15 +148,16 @@ impl Keeper {
     }
 }
 
-/// Reason in the condition against a configuration.
+/// The reason why a configuration is not in force, from its condition.
 fn not_in_force(configuration: &Value) -> Option<&str> {
     let mut conditions = configuration["status"]["conditions"].as_array()?.iter();
-    let said = conditions.find(|condition| condition["type"] == VALID && condition["status"] == "False")?;
-    said["message"].as_str()
+    let valid_condition =
+        conditions.find(|condition| condition["type"] == VALID && condition["status"] == "False")?;
+    valid_condition["message"].as_str()
 }
 
-/// `object` with the conditions that are true of it; `None` when it has them already.
-fn told(
+/// `object` with its present conditions; `None` when they are unchanged.
+fn with_verdicts(
     kind: &SchedulerConfiguration,
     object: &Object,
     deciding: Option<&Words>,
@@ -173,36 +174,36 @@ fn told(
         );
         ("False", "Invalid", message)
     };
-    let mut said = vec![ConditionDraft {
+    let mut conditions = vec![ConditionDraft {
         r#type: VALID,
         status,
         reason,
         message: &message,
     }];
-    said.extend(deciding.map(|words| ConditionDraft {
+    conditions.extend(deciding.map(|words| ConditionDraft {
         r#type: DECIDING,
         status: words.status,
         reason: words.reason,
         message: &words.message,
     }));
-    with_conditions(object, &said, now)
+    with_conditions(object, &conditions, now)
 }
 
 /// The wanted condition.
 #[derive(Clone, Copy, Debug)]
 pub struct ConditionDraft<'a> {
-    /// Its type.
+    /// The condition's type.
     pub r#type: &'static str,
     /// True, False or Unknown.
     pub status: &'static str,
-    /// One word.
+    /// The reason, in one word.
     pub reason: &'a str,
-    /// One sentence.
+    /// The message, of one sentence.
     pub message: &'a str,
 }
 
-/// `object` with these conditions; `None` when it has them already.
-pub fn with_conditions(object: &Object, said: &[ConditionDraft<'_>], now: Timestamp) -> Option<Value> {
+/// `object` with the given conditions; `None` when they are unchanged.
+pub fn with_conditions(object: &Object, drafts: &[ConditionDraft<'_>], now: Timestamp) -> Option<Value> {
     let mut value = Value::clone(object.value());
     let generation = object.meta().generation();
     let known = value["status"]["conditions"]
@@ -210,19 +211,19 @@ pub fn with_conditions(object: &Object, said: &[ConditionDraft<'_>], now: Timest
         .cloned()
         .unwrap_or_default();
     let mut conditions = known.clone();
-    for said in said {
-        let before = known.iter().find(|condition| condition["type"] == said.r#type);
-        let same = before.filter(|condition| condition["status"] == said.status);
+    for draft in drafts {
+        let before = known.iter().find(|condition| condition["type"] == draft.r#type);
+        let same = before.filter(|condition| condition["status"] == draft.status);
         let since = same.and_then(|condition| condition["lastTransitionTime"].as_str().map(str::to_owned));
         let condition = json!({
-            "type": said.r#type,
-            "status": said.status,
-            "reason": said.reason,
-            "message": said.message,
+            "type": draft.r#type,
+            "status": draft.status,
+            "reason": draft.reason,
+            "message": draft.message,
             "lastTransitionTime": since.unwrap_or_else(|| berth_apimachinery::time::rfc3339(now)),
             "observedGeneration": generation,
         });
-        match conditions.iter_mut().find(|other| other["type"] == said.r#type) {
+        match conditions.iter_mut().find(|other| other["type"] == draft.r#type) {
             Some(place) => *place = condition,
             None => conditions.push(condition),
         }

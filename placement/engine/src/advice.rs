@@ -1,12 +1,13 @@
 //! Advice: the smallest change that makes a target fit (docs/adding-a-system.md, "Advice").
 //!
 //! Dialects propose edits that may lift one refusal
-//! ([`Advisor::remedies`](berth_dialect_contract::Advisor::remedies)). One search for all of them tries
-//! these on forked worlds and decides again after each; the advice is the difference between the edited
-//! and the stored objects, after it was tried once more on the unchanged world. Nothing is stored.
+//! ([`Advisor::remedies`](berth_dialect_contract::Advisor::remedies)). A search that is common to all
+//! dialects tries the edits on forked worlds, and decides again after each. The advice is the
+//! difference between the edited and the stored objects, which is tried once more on the unchanged
+//! world. Nothing is stored.
 //!
-//! Start reading at [`advise`]; [`search`] finds the sets of edits for one target, [`trial`] makes edits as
-//! an API server would, [`patch`] writes the difference of two objects down.
+//! Start reading at [`advise`]; [`search`] finds the sets of edits for one target, [`trial`] applies edits as
+//! an API server would, and [`patch`] renders the difference of two objects.
 
 pub mod patch;
 mod search;
@@ -38,16 +39,16 @@ pub const TARGETS: usize = 10;
 /// Most steps of one piece of advice: one step is the cost of judging a target, some 150 ns.
 const STEPS: u64 = 10_000_000;
 
-/// The circumstances of advice.
+/// Parameters of advice.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// The instant to decide for.
     pub now: Timestamp,
     /// The seed of random strategies; without one, that of a live decision.
     pub seed: Option<u64>,
-    /// Number of targets that are advised about, those nearest to fitting first.
+    /// Number of targets with advice; those nearest to fitting come first.
     pub limit: usize,
-    /// The one requested target: by its cluster name, or as a Target.
+    /// The only requested target: the name of its cluster, or of its Target.
     pub only: Option<String>,
 }
 
@@ -68,7 +69,7 @@ pub enum NoAdvice {
     Ended(BudgetExceeded),
 }
 
-/// Advice that lets targets fit.
+/// Advice about the changes after which targets fit.
 #[derive(Debug)]
 pub struct Advice {
     /// The present decision.
@@ -88,39 +89,40 @@ pub struct TargetAdvice {
     pub cluster_name: Arc<str>,
     /// The name of the Target object.
     pub target: String,
-    /// Whether no filter refuses it now.
+    /// Whether no filter refuses the target now.
     pub feasible: bool,
-    /// Whether it is picked now.
+    /// Whether the target is picked now.
     pub picked: bool,
-    /// Obstacles on it now; feasible, why others are picked.
+    /// The present refusals of the target; of a feasible target, the reason why others are picked.
     pub rejections: Vec<Obstacle>,
-    /// The sets of changes, the smallest first, and of two as small the one that is the asker's own to make.
+    /// The sets of changes, the smallest first; of two equally small sets, first the one that the caller can
+    /// make.
     pub advice: Vec<Set>,
-    /// Whether there may be more that was not tried.
+    /// Whether there may be further sets that were not tried.
     pub gave_up: bool,
 }
 
-/// A set of changes that was tried: with all of them made, the target fits.
+/// A set of changes that was tried: after all of them, the target fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Set {
-    /// `Picked` where the target is in the resulting set then, else `Feasible`.
+    /// `Picked` where the target is then in the resulting set, else `Feasible`.
     pub then: &'static str,
-    /// Whether the caller may make all of it; only where a caller is given.
+    /// Whether the caller may make all changes; `None` where no caller is given.
     pub allowed: Option<bool>,
-    /// The changes to make.
+    /// The changes of the set.
     pub changes: Vec<Change>,
     /// The changes as patches of objects, each object once.
     pub patches: Vec<Patch>,
 }
 
-/// One proposal.
+/// One proposed change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Sentence in the imperative.
     pub message: String,
     /// Owner of the change: `Request`, `Target` or `Fleet`.
     pub whose: Whose,
-    /// The objects it changes.
+    /// The changed objects.
     pub keys: Vec<Key>,
 }
 
@@ -129,32 +131,32 @@ pub struct Change {
 pub struct Patch {
     /// The object.
     pub key: Key,
-    /// Its served apiVersion.
+    /// The served apiVersion of the object.
     pub api_version: String,
-    /// Its kind.
+    /// The object's kind.
     pub kind: String,
-    /// Its namespace; empty where it has none.
+    /// The object's namespace; empty where it has none.
     pub namespace: String,
-    /// Its name.
+    /// The object's name.
     pub name: String,
     /// Owner of the change.
     pub whose: Whose,
-    /// Whether the caller may make it; only where a caller is given.
+    /// Whether the caller may make the change; `None` where no caller is given.
     pub allowed: Option<bool>,
     /// Form of the change.
     pub form: Form,
-    /// The patch as a line for a shell.
+    /// The patch as a command for a shell.
     pub command: String,
 }
 
 impl Set {
-    /// Whether the caller has the rights for all of it.
+    /// Whether the caller has the rights for all changes.
     #[must_use]
     pub fn is_own(&self) -> bool {
         self.changes.iter().all(|change| change.whose == Whose::Request)
     }
 
-    /// Number of changes that are others' to make.
+    /// Number of changes that other users have to make.
     fn of_others(&self) -> usize {
         let others = self.changes.iter();
         others.filter(|change| change.whose != Whose::Request).count()
@@ -205,8 +207,8 @@ pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> 
     Ok(advice)
 }
 
-/// The decision on `demand`, with the clusters `chosen` if there are any. `Ok(None)` where it does not
-/// exist or, with a choice, refuses it.
+/// The decision on `demand`, with the clusters `chosen` if there are any. `Ok(None)` where the demand
+/// does not exist, or its choice is refused.
 fn decide(
     snapshot: &Snapshot,
     demand: &Key,
@@ -227,12 +229,12 @@ fn decide(
     }
 }
 
-/// Whether the filters ran.
+/// Whether the decision ran the filters.
 fn considered(decision: &Decision) -> bool {
     !decision.solved.feasible.is_empty() || !decision.solved.rejections.is_empty()
 }
 
-/// The target that `only` names: the system's name, or the Target's, with or without the system.
+/// The target that `only` names: by the system's name, or by the Target's, with or without the system.
 fn find(snapshot: &Snapshot, decision: &Decision, only: &str) -> Result<Ix, NoAdvice> {
     let unknown = || NoAdvice::Target(only.to_owned());
     if !considered(decision) {
@@ -260,7 +262,7 @@ fn nearest(snapshot: &Snapshot, decision: &Decision) -> Vec<Ix> {
     order.filter(|&candidate| !places.is_picked(candidate)).collect()
 }
 
-/// Facts of the report about `candidate`, with the reason why nothing helps where a refusal has no cure.
+/// The report about `candidate`. Where a refusal has no remedy, it has the reason for that.
 fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: Ix) -> TargetAdvice {
     let inventory = &*snapshot.inventory;
     let view = View {
@@ -269,7 +271,7 @@ fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: I
         decision,
         places,
     };
-    let told = view.candidate(report::Entry::Target(candidate), true);
+    let facts = view.candidate(report::Entry::Target(candidate), true);
     let refusals = decision.solved.rejections_of(candidate);
     let note = |index: usize| {
         let remedies = inventory
@@ -278,12 +280,12 @@ fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: I
         let notes = remedies.into_iter().filter(|remedy| remedy.edits.is_empty());
         notes.map(|remedy| remedy.text).collect::<Vec<_>>().join("; ")
     };
-    let rejections = told.rejections.into_iter().enumerate();
+    let rejections = facts.rejections.into_iter().enumerate();
     TargetAdvice {
-        cluster_name: told.cluster_name,
-        target: told.target,
-        feasible: told.feasible,
-        picked: told.picked,
+        cluster_name: facts.cluster_name,
+        target: facts.target,
+        feasible: facts.feasible,
+        picked: facts.picked,
         rejections: rejections
             .map(|(index, entry)| Obstacle {
                 plugin: entry.plugin,

@@ -1,6 +1,6 @@
-//! Agreement: whether a demand has the clusters that a decision now would give it, its own place
-//! included (docs/beside.md, "What agreement means"). Sets of clusters are compared, not the writes or
-//! texts of two schedulers.
+//! Agreement: whether a demand has the clusters that a decision now would give it. The decision starts
+//! from the present state, including the demand's present place (docs/beside.md, "What agreement
+//! means"). Sets of clusters are compared, not the writes or texts of two schedulers.
 
 mod sentence;
 
@@ -23,29 +23,29 @@ pub const GRACE: Duration = Duration::from_secs(30);
 /// Whether two schedulers agree on a demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// It has the clusters that would be decided.
+    /// The demand has the clusters that would be decided.
     Same,
-    /// It has other clusters; the value is the verdict on the change.
+    /// The demand has other clusters; the value is the verdict on the change.
     Different(Verdict),
-    /// Unknown.
+    /// The agreement is unknown.
     Unknown(Unknown),
 }
 
 /// Reason why the agreement of a demand is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// It is malformed.
+    /// The demand is malformed.
     Invalid,
-    /// Its system leaves it alone, or it is another scheduler's.
+    /// The system does not decide the demand, or another scheduler does.
     Ignored,
-    /// It is being deleted.
+    /// The demand is being deleted.
     Deleting,
-    /// It differs, but not for long: the other scheduler may not have reacted yet.
+    /// The clusters differ, but only since recently: the other scheduler may not have reacted yet.
     GracePeriod,
 }
 
 impl Unknown {
-    /// The cause, where it is the outcome of the decision.
+    /// The cause, where the decision's `outcome` is the cause.
     fn of(outcome: Outcome) -> Option<Self> {
         match outcome {
             Outcome::Invalid => Some(Self::Invalid),
@@ -70,7 +70,7 @@ impl Unknown {
         }
     }
 
-    /// The beginning of a sentence about it.
+    /// The beginning of a sentence about the cause.
     const fn cause(self) -> &'static str {
         match self {
             Self::Invalid => "it cannot be understood",
@@ -103,24 +103,25 @@ impl Agreement {
     }
 }
 
-/// Clusters that a demand has, held against those that would be decided.
+/// Comparison of a demand's clusters with those that would be decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Whether they are the same.
+    /// Whether both are equal.
     pub agreement: Agreement,
-    /// Number of its clusters, those on their way out left out.
+    /// Number of the demand's clusters, without those that it is leaving.
     pub placed: usize,
-    /// Number of clusters it would have.
+    /// Number of clusters that the demand would have.
     pub would_have: usize,
-    /// The clusters that it has and would not keep, by name: the first of [`Comparison::loss_count`].
+    /// The clusters that the demand has and would not keep, by name: the first of
+    /// [`Comparison::loss_count`].
     pub losses: Vec<ContestedCluster>,
     /// Number of all losses, the unlisted ones included.
     pub loss_count: usize,
-    /// The clusters that it would get, by name: the first of [`Comparison::gain_count`].
+    /// The clusters that the demand would get, by name: the first of [`Comparison::gain_count`].
     pub gains: Vec<ContestedCluster>,
     /// Number of all gains, the unlisted ones included.
     pub gain_count: usize,
-    /// The clusters that it has and would keep with another amount, by name: the first of
+    /// The clusters that the demand has and would keep with another amount, by name: the first of
     /// [`Comparison::resize_count`].
     pub resizes: Vec<AmountChange>,
     /// Number of all resizes, the unlisted ones included.
@@ -194,14 +195,14 @@ impl Comparison {
         self.resizes = resizes.into_iter().take(shown).collect();
     }
 
-    /// Whether the two differ, be it for a moment only.
+    /// Whether the two differ, even within the grace period.
     #[must_use]
     pub const fn differs(&self) -> bool {
         self.loss_count + self.gain_count + self.resize_count > 0
     }
 
-    /// Comparison at `now` of a difference that began at `since` (`None`: long ago), where the other
-    /// scheduler has `grace` to react.
+    /// Returns the comparison at `now`, where the other scheduler has `grace` to react to a difference
+    /// that began at `since` (`None`: long ago).
     #[must_use]
     pub fn within(mut self, since: Option<Timestamp>, grace: Duration, now: Timestamp) -> Self {
         let is_over = since.is_none_or(|since| ends(since, grace).is_none_or(|end| end <= now));
@@ -218,7 +219,7 @@ pub fn ends(since: Timestamp, grace: Duration) -> Option<Timestamp> {
     since.checked_add(grace).ok()
 }
 
-/// Verdicts of both sides on the cluster `name`, which only one of them chooses.
+/// The reasons of both sides about the cluster `name`, which only one of them chooses.
 fn contested(name: &str, candidates: &[Candidate], placed: &[PlacedCluster]) -> ContestedCluster {
     let mut all = candidates.iter();
     let candidate = all.find(|candidate| *candidate.cluster_name == *name);
@@ -232,7 +233,7 @@ fn contested(name: &str, candidates: &[Candidate], placed: &[PlacedCluster]) -> 
         });
     let mut reasons: Vec<String> = candidate.map_or_else(
         || vec!["there is no such cluster among those that are considered".to_owned()],
-        |candidate| candidate.rejections.iter().map(told).collect(),
+        |candidate| candidate.rejections.iter().map(rejection_text).collect(),
     );
     let rank = candidate.and_then(|candidate| candidate.rank);
     if let (true, Some(rank)) = (reasons.is_empty(), rank) {
@@ -247,9 +248,9 @@ fn contested(name: &str, candidates: &[Candidate], placed: &[PlacedCluster]) -> 
     }
 }
 
-/// `Plugin/Reason: sentence`, or `Reason: sentence` where others are better, for which no plugin is
-/// responsible.
-fn told(rejection: &RejectionEntry) -> String {
+/// `Plugin/Reason: sentence`, or `Reason: sentence` where other clusters are better, since no plugin
+/// refuses the cluster then.
+fn rejection_text(rejection: &RejectionEntry) -> String {
     let (plugin, reason, message) = (&rejection.plugin, &rejection.reason, &rejection.message);
     match plugin.is_empty() {
         true => format!("{reason}: {message}"),

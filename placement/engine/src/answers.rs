@@ -1,6 +1,7 @@
-//! Last decisions about demands, for a controller that comes too late to wait for them: any decision on
-//! a world with the change settles a demand that the change made due. A demand may be decided before it
-//! is made: that answer holds from the moment it is folded, if nothing else was since the decision.
+//! Last decisions about demands, for a controller that starts too late to wait for them: any decision
+//! on a world with a change settles a demand that the change made due. A demand may be decided before
+//! it is created. That answer holds from the moment when the created demand is folded, if no other
+//! change was folded since the decision.
 
 use std::collections::HashMap;
 
@@ -8,52 +9,54 @@ use berth_apimachinery::{Change, Key, Revision, Timestamp};
 use berth_dialect_contract::Outcome;
 use parking_lot::Mutex;
 
-/// Most decisions that are remembered; then all are forgotten, and decided once more when they are due.
+/// Most decisions that are remembered. Beyond that, all are forgotten, and the demands are decided once
+/// more when they are due.
 const MOST: usize = 1024;
 
 /// The answers.
 #[derive(Default)]
 pub(crate) struct Answers {
-    /// Each is kept until it is read.
-    given: Mutex<HashMap<Key, Answer>>,
-    /// Decisions about demands under creation, by uid, each until the outcome of the creation is known.
+    /// Answers by demand, each until it is read.
+    latest: Mutex<HashMap<Key, Answer>>,
+    /// Decisions about demands that are being created, by uid, each until the outcome of the create is
+    /// known.
     foreseen: Mutex<HashMap<String, Answer>>,
 }
 
 /// Result of a decision that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Revision of the decided world: it has every change up to there.
+    /// Revision of the decided world, which has every change up to this revision.
     pub(crate) through: Revision,
-    /// The outcome.
+    /// The outcome of the decision.
     pub(crate) outcome: Outcome,
     /// Time of the next decision on the demand in any case.
     pub(crate) due_at: Option<Timestamp>,
 }
 
 impl Answers {
-    /// `demand` was decided.
+    /// Records the `answer` about `demand`.
     pub(crate) fn put(&self, demand: Key, answer: Answer) {
-        let mut answers = self.given.lock();
+        let mut answers = self.latest.lock();
         if answers.len() >= MOST {
             answers.clear();
         }
         answers.insert(demand, answer);
     }
 
-    /// The demand of this `uid`, which is about to be made, was decided.
+    /// Records the `answer` about the demand with this `uid`, which is about to be created.
     pub(crate) fn foresee(&self, uid: String, answer: Answer) {
         self.foreseen.lock().insert(uid, answer);
     }
 
-    /// The caller no longer waits for the outcome of creating the demand of this `uid`.
+    /// Forgets the answer about the demand with this `uid`: the caller no longer waits for its create.
     pub(crate) fn forget(&self, uid: &str) {
         self.foreseen.lock().remove(uid);
     }
 
-    /// `change` is being folded, and the last one before it was at `before`: the foreseen decision on a
-    /// demand that is made now holds, unless its world has changed in between.
-    pub(crate) fn made(&self, change: &Change, before: Revision) {
+    /// Records that `change` is folded, after a last change at `before`. The foreseen decision on a
+    /// demand that `change` creates holds, unless its world has changed in between.
+    pub(crate) fn created(&self, change: &Change, before: Revision) {
         let (None, Some(new)) = (&change.old, &change.new) else {
             return;
         };
@@ -64,9 +67,10 @@ impl Answers {
         }
     }
 
-    /// Decision about `demand` with every change up to `since`, if its time has not come at `now`. Said once.
+    /// Takes the decision about `demand` in a world with every change up to `since`, if the next decision is
+    /// not due at `now`.
     pub(crate) fn take(&self, demand: &Key, since: Revision, now: Timestamp) -> Option<Answer> {
-        let answer = self.given.lock().remove(demand)?;
+        let answer = self.latest.lock().remove(demand)?;
         let is_due = answer.due_at.is_some_and(|due| due <= now);
         (answer.through >= since && !is_due).then_some(answer)
     }
@@ -117,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_was_foreseen_is_an_answer_once_the_demand_is_made_in_the_same_world() {
-        let made = |uid: &str| {
+        let created = |uid: &str| {
             let object = json!({"apiVersion": "v1", "kind": "Toy", "metadata": {"name": "t", "uid": uid}});
             let object = Object::new(&object, Revision(9)).unwrap();
             Change::added(key("t"), Arc::new(object))
@@ -130,7 +134,7 @@ mod tests {
         ] {
             let answers = Answers::default();
             answers.foresee(foreseen.to_owned(), answer(None));
-            answers.made(&made(folded), Revision(before));
+            answers.created(&created(folded), Revision(before));
             let found = answers.take(&key("t"), Revision(9), Timestamp::UNIX_EPOCH);
             assert_eq!(found.is_some(), holds, "{foreseen} {folded} {before}");
             answers.forget(foreseen);
@@ -143,7 +147,7 @@ mod tests {
         let answers = Answers::default();
         for number in 0..3 * MOST {
             answers.put(key(&number.to_string()), answer(None));
-            assert!(answers.given.lock().len() <= MOST);
+            assert!(answers.latest.lock().len() <= MOST);
         }
     }
 }

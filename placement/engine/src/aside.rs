@@ -1,18 +1,18 @@
-//! Work that takes a while leaves the runtime's threads to others.
+//! Long work, which runs on threads other than the runtime's.
 
 use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// With more targets than this, which take the better part of a millisecond, deciding runs on a thread
-/// of its own. The hand-over takes a tenth of that on the runtime's threads.
+/// Number of targets above which a decision runs on a thread of its own. Deciding about so many takes
+/// the better part of a millisecond; the hand-over costs a tenth of that on the runtime's threads.
 const MANY: u32 = 5_000;
 
-/// Work that takes longer does better on a thread of its own.
+/// Duration above which work should run on a thread of its own.
 pub(crate) const LONG: Duration = Duration::from_micros(750);
 
-/// Does `work`, which costs as much as judging this number of `targets`. Where that is much, the other
-/// tasks of this thread of the runtime (probes, other requests) move to another thread meanwhile.
+/// Runs `work`, which costs as much as judging this number of `targets`. Where the cost is high, the
+/// other tasks of this runtime thread (probes, other requests) move to another thread meanwhile.
 pub fn aside<T>(targets: u32, work: impl FnOnce() -> T) -> T {
     let has_others =
         Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
@@ -32,10 +32,12 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn the_only_thread_answers_others_while_much_is_decided() {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let deciding = tokio::spawn(async move {
-            tokio::spawn(async move { tell.send(()).unwrap() });
-            aside(MANY + 1, || told.recv_timeout(Duration::from_secs(10)).is_ok())
+            tokio::spawn(async move { sender.send(()).unwrap() });
+            aside(MANY + 1, || {
+                receiver.recv_timeout(Duration::from_secs(10)).is_ok()
+            })
         });
         assert!(deciding.await.unwrap(), "the other task did not run");
     }

@@ -1,4 +1,5 @@
-//! Binding: decide on a fresh snapshot, commit with guards, and decide again when the world moved meanwhile.
+//! Binding: the engine decides on a fresh snapshot, commits with guards, and decides again when the world
+//! changed meanwhile.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::engine::{Engine, Slot};
 /// "Settled questions").
 pub const ATTEMPTS: usize = 8;
 
-/// Commits writes: the server's registry, with validation and admission, in the program.
+/// Commits writes. In the program, this is the server's registry, with validation and admission.
 #[async_trait]
 pub trait Committer: Send + Sync + 'static {
     /// Commits all of `commit` and returns the present objects.
@@ -26,14 +27,14 @@ pub trait Committer: Send + Sync + 'static {
     /// Reason why nothing, or not all of it, was committed.
     async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError>;
 
-    /// Whether the caller that stores the demand may make the commit, in one step with it.
+    /// Whether the commit can be made in one step with the write that stores the demand.
     fn can_extend(&self) -> bool {
         false
     }
 }
 
 impl Engine {
-    /// Binds `bind.demand`. Where it is bound already, nothing is written.
+    /// Binds `bind.demand`. Writes nothing where the demand is bound already.
     ///
     /// # Errors
     /// See [`BindError`].
@@ -44,7 +45,7 @@ impl Engine {
         result
     }
 
-    /// Tells observers the result of `bind`.
+    /// Reports the result of `bind` to the observers.
     pub(crate) fn tell(&self, span: &Span, bind: &Bind<'_>, result: &Result<BindOutcome, BindError>) {
         if let Ok(bound) = result {
             span.record("outcome", bound.decision.outcome.as_str());
@@ -72,8 +73,8 @@ impl Engine {
             .slot(bind.dialect)
             .ok_or_else(|| BindError::NotFound(bind.demand.clone()))?;
         self.complete(bind.dialect)?;
-        // Where others queue for scarce capacity, queuing too is faster than losing the race against
-        // them.
+        // Where other bindings queue for scarce capacity, queuing is faster than losing the race
+        // against them.
         let mut turn = match slot.turn.try_lock() {
             Ok(_) => None,
             Err(_) => Some(slot.turn.lock().await),
@@ -86,7 +87,8 @@ impl Engine {
                 Err(lost) => {
                     let cause = lost.status.message;
                     tracing::debug!(demand = %bind.demand, attempt, cause, "binding again");
-                    // A binding that lost twice competes for something, too, independent of its guards.
+                    // A binding that lost twice competes with others, even where its guards count no
+                    // capacity.
                     if (lost.is_scarce || attempt > 1) && turn.is_none() {
                         turn = Some(slot.turn.lock().await);
                     }
@@ -96,7 +98,7 @@ impl Engine {
         unreachable!("the loop returns at its last attempt")
     }
 
-    /// One attempt; the inner error means that the world moved.
+    /// Runs one attempt; the inner error means that the world changed meanwhile.
     async fn attempt(
         &self,
         slot: &Slot,
@@ -134,7 +136,7 @@ impl Engine {
             false => Some(self.allowed(slot, &bind, &bound, &commit)?),
         };
         let writes = commit.writes.clone();
-        // Until the writes are folded: the place is reserved.
+        // The place is reserved until the writes are folded.
         let writing = WriteInProgress::of(&slot.contests, bind.demand);
         match committer.commit(commit).await {
             Ok(written) => {
@@ -170,7 +172,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Judges whether `bound` may be written, together with others that write the same objects.
+    /// Checks whether `bound` may be written, in view of other clients that write the same objects.
     fn allowed(
         &self,
         slot: &Slot,
@@ -186,7 +188,7 @@ impl Engine {
         judged.map_err(BindError::Contested)
     }
 
-    /// Has the objects about the demand rendered again, though nothing of it was folded.
+    /// Marks the objects about the demand for rendering, although no change was folded.
     fn restate(&self, bind: Bind<'_>) {
         let Some(slot) = self.slot(bind.dialect) else {
             return;
@@ -197,7 +199,7 @@ impl Engine {
     }
 }
 
-/// The span of `bind`; `with_create` if it is stored in one step with its demand.
+/// The span of `bind`; `with_create` is true if the binding is stored in one step with its demand.
 pub(crate) fn span(bind: &Bind<'_>, with_create: bool) -> Span {
     tracing::info_span!(
         "bind",
@@ -210,10 +212,11 @@ pub(crate) fn span(bind: &Bind<'_>, with_create: bool) -> Span {
     )
 }
 
-/// A race that was lost: the world moved between deciding and writing.
+/// A lost race: the world changed between decision and write.
 struct LostRace {
     status: Status,
-    /// Whether capacity was counted, so that other decisions about it are likely to win again.
+    /// Whether capacity was counted, so that other decisions about the same capacity are likely to win
+    /// again.
     is_scarce: bool,
 }
 
@@ -239,7 +242,7 @@ pub(crate) fn commit(bound: &BindOutcome, slot: &Slot, dry_run: bool) -> Commit 
     } = bound;
     let writes = snapshot.inventory.writes(decision);
     let mut guards = Vec::new();
-    // A demand that is written is guarded by its own base.
+    // A written demand is guarded by its own base.
     if !writes.iter().any(|write| write.key == decision.demand) {
         guards.push(Guard::Unchanged {
             key: decision.demand.clone(),

@@ -9,26 +9,28 @@ use berth_dialect_contract::{ChoiceRefusal, Decision};
 use crate::behind::Behind;
 use crate::snapshot::Snapshot;
 
-/// Observer of all bindings, of controllers and users. Called on the binding's own task: must not
-/// block.
+/// Observer of all bindings, of controllers and users. It is called on the binding's own task, and must
+/// not block.
 pub trait BindObserver: Send + Sync + 'static {
-    /// Result of `wish`: `bound` is committed (or nothing was to be written). Not called for dry runs.
+    /// Receives the result of a binding: `bound` is committed, or nothing had to be written. It is not
+    /// called for dry runs.
     fn bound(&self, wish: &Bind<'_>, bound: &BindOutcome);
 
-    /// `demand` of the dialect named `dialect` was decided, but nothing could be written.
+    /// Receives the error of a binding: `demand` of the dialect named `dialect` was decided, but
+    /// nothing could be written.
     fn failed(&self, dialect: &str, demand: &Key, error: &BindError);
 }
 
 /// Treatment of a decision that places nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnplacedTreatment {
-    /// Refuse it, unless it releases a place: for callers who asked for a binding.
+    /// Refuse it, unless it releases a place: for callers that requested a binding.
     Refuse,
-    /// Commit its writes (such as status conditions) like any other's: for controllers.
+    /// Commit its writes (such as status conditions) like those of other decisions: for controllers.
     Commit,
 }
 
-/// One wish for a binding.
+/// A request for a binding.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind<'a> {
     /// The dialect's name.
@@ -37,15 +39,15 @@ pub struct Bind<'a> {
     pub demand: &'a Key,
     /// The cluster names to bind to; `None` lets the scheduler pick.
     pub chosen: Option<&'a [String]>,
-    /// Whether to store nothing.
+    /// Whether to validate and store nothing.
     pub dry_run: bool,
     /// Treatment of a decision that would place nothing.
     pub unplaced: UnplacedTreatment,
-    /// The user who asked for it; `None` where Berth binds by itself.
+    /// The user who requested the binding; `None` where Berth binds by itself.
     pub by: Option<&'a str>,
 }
 
-/// A binding that was made, or was there already (then nothing is `written`).
+/// A committed binding, or one that existed already (then nothing is `written`).
 #[derive(Debug)]
 pub struct BindOutcome {
     /// The world of the decision.
@@ -56,14 +58,14 @@ pub struct BindOutcome {
     pub written: Vec<Arc<Object>>,
 }
 
-/// The writes of one decision, with everything that must still be true when they are committed.
+/// The writes of one decision, with all conditions that have to be true when they are committed.
 #[derive(Clone, Debug)]
 pub struct Commit {
-    /// The user they are written as.
+    /// The user as which the writes are made.
     pub actor: &'static str,
-    /// Field manager of its writes.
+    /// Field manager of the writes.
     pub manager: String,
-    /// Cause of them: for the audit log.
+    /// Cause of the writes, for the audit log.
     pub cause: String,
     /// The writes, in order.
     pub writes: Vec<Write>,
@@ -79,7 +81,7 @@ pub struct Commit {
 pub struct Contest {
     /// Sentence with the other writer, the changed fields, and the remedy.
     pub text: Arc<str>,
-    /// Whether this is the first report of it.
+    /// Whether this is the first report of the contest.
     pub is_new: bool,
 }
 
@@ -95,21 +97,21 @@ pub enum BindError {
     /// The scheduler finds no place; nothing was written.
     #[error("nothing can be bound")]
     Unplaced(Box<BindOutcome>),
-    /// The world moved under every attempt; the last one's answer.
+    /// The world changed during every attempt; the value is the answer to the last one.
     #[error("the objects kept changing: {}", .0.message)]
     Moved(Box<Status>),
-    /// Berth does not decide it: another scheduler does.
+    /// Berth does not decide the demand: another scheduler does.
     #[error(
         "Berth does not decide {0}: the SchedulerConfiguration says mode: Observe, or leaves it out of spec.requests"
     )]
     Observed(Key),
-    /// Another writer keeps changing the decision, so that it is left alone.
+    /// Another writer keeps changing the decision, so that Berth leaves it alone.
     #[error(transparent)]
     Contested(Contest),
     /// The writes were refused.
     #[error("{}", .0.message)]
     Rejected(Box<Status>),
-    /// The writes were made, and others changed them while they were stored.
+    /// The writes were stored, and changed by others in the process.
     #[error("{}", .0.message)]
     Overruled(Box<Status>),
     /// The engine does not answer in time.

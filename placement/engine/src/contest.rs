@@ -1,7 +1,7 @@
-//! Two writers of one decision. Berth restores a decision that another program changed, but not for
-//! ever: two writers that undo each other's writes load the API server and leave no stable decision.
-//! After [`CORRECTIONS`] the demand is left alone until a user changes its spec or the configuration,
-//! binds it, or restarts Berth.
+//! Contests between two writers of one decision. Berth restores a decision that another program
+//! changed, but not for ever: two writers that undo each other's writes load the API server and leave
+//! no stable decision. After [`CORRECTIONS`], Berth leaves the demand alone until a user changes its
+//! spec or the configuration, binds it, or restarts Berth.
 
 mod undone;
 
@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::bound::{Bind, BindOutcome, Commit, Contest};
 use undone::Undone;
 
-/// Number of times that a change by another program is put right.
+/// Number of times that Berth restores a decision after a change by another program.
 const CORRECTIONS: u8 = 2;
 /// Seconds after which an unchanged decision counts as accepted: later changes are counted from zero.
 const PEACE: i64 = 600;
@@ -27,7 +27,7 @@ const PEACE: i64 = 600;
 /// Writes about each demand, and the number of corrections.
 #[derive(Default)]
 pub(crate) struct Contests {
-    held: Mutex<HashMap<Key, ContestState>>,
+    states: Mutex<HashMap<Key, ContestState>>,
     /// The demands whose decisions are being written, with the number of concurrent writes.
     writing: Mutex<HashMap<Key, usize>>,
 }
@@ -42,7 +42,7 @@ struct ContestState {
     contest: Option<Arc<str>>,
 }
 
-/// A decision that may be written, in its remembered form after the write.
+/// Permit to write a decision, with the state to remember after the write.
 pub(crate) struct WritePermit {
     inputs: u64,
     picks: Vec<(Arc<str>, Option<i64>)>,
@@ -50,7 +50,7 @@ pub(crate) struct WritePermit {
 }
 
 impl Contests {
-    /// Judges whether `commit` may be made for `bound` as `bind` requested.
+    /// Judges whether `commit`, which writes `bound` for the request `bind`, may be made.
     pub(crate) fn judge(
         &self,
         bind: &Bind<'_>,
@@ -63,15 +63,15 @@ impl Contests {
             picks: picks(bound),
             is_correction: false,
         };
-        let mut all = self.held.lock();
-        let Some(held) = all.get_mut(bind.demand) else {
+        let mut all = self.states.lock();
+        let Some(state) = all.get_mut(bind.demand) else {
             return Ok(allowed);
         };
-        if bind.by.is_some() || held.inputs != allowed.inputs {
+        if bind.by.is_some() || state.inputs != allowed.inputs {
             all.remove(bind.demand);
             return Ok(allowed);
         }
-        if let Some(text) = &held.contest {
+        if let Some(text) = &state.contest {
             return Err(Contest {
                 text: Arc::clone(text),
                 is_new: false,
@@ -79,26 +79,26 @@ impl Contests {
         }
         let look = undone::Look {
             source,
-            wrote: &held.wrote,
-            same_picks: held.picks == allowed.picks,
+            wrote: &state.wrote,
+            same_picks: state.picks == allowed.picks,
             manager: &commit.manager,
         };
         let Some(undone) = commit.writes.iter().find_map(|write| look.undone(write)) else {
             return Ok(allowed);
         };
-        if bound.decision.now.duration_since(held.corrected).as_secs() > PEACE {
-            held.corrections = 0;
+        if bound.decision.now.duration_since(state.corrected).as_secs() > PEACE {
+            state.corrections = 0;
         }
-        if held.corrections < CORRECTIONS {
+        if state.corrections < CORRECTIONS {
             allowed.is_correction = true;
             return Ok(allowed);
         }
         let text: Arc<str> = sentence(bind.dialect, &undone).into();
-        held.contest = Some(Arc::clone(&text));
+        state.contest = Some(Arc::clone(&text));
         Err(Contest { text, is_new: true })
     }
 
-    /// Remembers that `writes` were made for `bound`; returns whether this ended a contest.
+    /// Remembers that `writes` were made for `bound`.
     pub(crate) fn wrote(&self, allowed: WritePermit, bound: &BindOutcome, writes: &[Write]) {
         let WritePermit {
             inputs,
@@ -106,8 +106,8 @@ impl Contests {
             is_correction,
         } = allowed;
         let now = bound.decision.now;
-        let mut all = self.held.lock();
-        let held = all
+        let mut all = self.states.lock();
+        let state = all
             .entry(bound.decision.demand.clone())
             .or_insert_with(|| ContestState {
                 inputs,
@@ -117,15 +117,15 @@ impl Contests {
                 corrected: now,
                 contest: None,
             });
-        held.inputs = inputs;
-        held.picks = picks;
+        state.inputs = inputs;
+        state.picks = picks;
         if is_correction {
-            held.corrections += 1;
-            held.corrected = now;
+            state.corrections += 1;
+            state.corrected = now;
         }
         for (write, object) in writes.iter().zip(&bound.written) {
             let object = (write.verb != Verb::Delete).then(|| Arc::clone(object));
-            held.wrote.insert(write.key.clone(), object);
+            state.wrote.insert(write.key.clone(), object);
         }
     }
 
@@ -145,25 +145,25 @@ impl Contests {
         }
     }
 
-    /// Whether `change`, of an object with the decision about `demand`, was made by another program and
-    /// has to be checked. Changes are not checked while Berth writes there, nor for objects that are
-    /// left alone.
+    /// Whether another program made `change`, to an object with the decision about `demand`, so that it
+    /// has to be checked. Changes are not checked while Berth writes this decision, nor where Berth
+    /// leaves the demand alone.
     pub(crate) fn is_others(&self, demand: &Key, change: &Change) -> bool {
         if self.writing.lock().contains_key(demand) {
             return false;
         }
-        let all = self.held.lock();
-        let Some(held) = all.get(demand) else {
+        let all = self.states.lock();
+        let Some(state) = all.get(demand) else {
             return true;
         };
-        held.contest.is_none() && is_others(held.wrote.get(&change.key), change.new.as_ref())
+        state.contest.is_none() && is_others(state.wrote.get(&change.key), change.new.as_ref())
     }
 
     /// Whether another program has changed the last written decision of `demand`, in `source`.
     pub(crate) fn is_disturbed(&self, demand: &Key, source: &dyn Source) -> bool {
-        let all = self.held.lock();
-        all.get(demand).is_some_and(|held| {
-            let mut wrote = held.wrote.iter();
+        let all = self.states.lock();
+        all.get(demand).is_some_and(|state| {
+            let mut wrote = state.wrote.iter();
             wrote.any(|(key, last)| {
                 let now = source.cached(key.resource);
                 is_others(Some(last), now.get(&key.namespace, &key.name))
@@ -171,26 +171,27 @@ impl Contests {
         })
     }
 
-    /// Records that `demand` has the wanted clusters, by any writer. Returns whether this ended a
-    /// contest.
+    /// Records that `demand` has the wanted clusters, no matter which client wrote them. Returns
+    /// whether this ends a contest.
     pub(crate) fn agreed(&self, demand: &Key) -> bool {
-        let mut all = self.held.lock();
-        let held = all.get_mut(demand);
-        held.is_some_and(|held| held.contest.take().is_some())
+        let mut all = self.states.lock();
+        let state = all.get_mut(demand);
+        state.is_some_and(|state| state.contest.take().is_some())
     }
 
     /// Forgets a deleted demand.
     pub(crate) fn forget(&self, demand: &Key) {
-        self.held.lock().remove(demand);
+        self.states.lock().remove(demand);
     }
 
     /// The contest about `demand`, in a sentence.
     pub(crate) fn of(&self, demand: &Key) -> Option<Arc<str>> {
-        self.held.lock().get(demand)?.contest.clone()
+        self.states.lock().get(demand)?.contest.clone()
     }
 }
 
-/// Whether an object differs `now` from Berth's `last` write of it; `None` where Berth wrote none.
+/// Whether an object differs `now` from Berth's `last` write of it, which is `None` where Berth did not
+/// write the object.
 fn is_others(last: Option<&Option<Arc<Object>>>, now: Option<&Arc<Object>>) -> bool {
     match (last, now) {
         (Some(Some(last)), Some(now)) => {
@@ -208,7 +209,7 @@ pub(crate) struct WriteInProgress<'a> {
 }
 
 impl<'a> WriteInProgress<'a> {
-    /// Writing about `demand`, until this is dropped.
+    /// Records a write about `demand`, until the result is dropped.
     pub(crate) fn of(contests: &'a Contests, demand: &'a Key) -> Self {
         contests.begins(demand);
         Self { contests, demand }
@@ -256,11 +257,11 @@ fn picks(bound: &BindOutcome) -> Vec<(Arc<str>, Option<i64>)> {
 
 fn sentence(dialect: &str, undone: &Undone) -> String {
     let Undone { key, manager } = undone;
-    let who = manager
+    let author = manager
         .as_ref()
         .map_or_else(|| "another program".to_owned(), |manager| format!("{manager:?}"));
     format!(
-        "{who} changed {key} each time Berth had written the decision there; Berth put it right {CORRECTIONS} times and leaves it \
+        "{author} changed {key} each time Berth had written the decision there; Berth put it right {CORRECTIONS} times and leaves it \
          alone now, until the spec of the request or of the SchedulerConfiguration {dialect} changes, somebody binds it, or Berth \
          is restarted: stop the other writer, or let it decide (spec.mode, spec.requests)"
     )

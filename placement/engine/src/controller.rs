@@ -1,15 +1,15 @@
-//! The controllers: every dialect's decisions kept right while the world changes.
+//! The controllers, which keep every dialect's decisions right while the world changes.
 //!
 //! Folded changes make demands due ([`berth_dialect_contract::Consequences::decide`]); each dialect has one
-//! queue of due keys, decides them with bounded parallelism and writes through [`Engine::bind`], like
-//! every caller. A demand that fails or finds no place is tried again with growing delays
-//! ([`berth_dialect_contract::Pace`]). A demand whose decision depends on time is due again at that
-//! time ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's clock; tests that move a
-//! clock by hand call [`Controllers::look`].
+//! queue of due keys. The keys are decided with bounded parallelism, and written through [`Engine::bind`],
+//! like those of every caller. A demand that fails or finds no place is tried again with growing delays
+//! ([`berth_dialect_contract::Pace`]). A demand whose decision depends on time is due again at that time
+//! ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's clock; tests that move a clock call
+//! [`Controllers::look`].
 //!
-//! Beside the controller that decides a dialect may have reconcilers
-//! ([`berth_dialect_contract::Reconciler`]), which carry out and report. They run here too, each with a queue
-//! of its own.
+//! In addition to the controller that decides, a dialect may have reconcilers
+//! ([`berth_dialect_contract::Reconciler`]), which carry out decisions and report. They run here, too, each
+//! with a queue of its own.
 //!
 //! Several replicas may run over one store. The [`LeaderElector`] chooses the replica whose controllers
 //! work. Correctness does not depend on it, since every write is guarded, but two replicas would decide
@@ -48,9 +48,10 @@ pub struct Settings {
     pub reconcilers: Vec<&'static str>,
     /// Writes the decisions.
     pub committer: Arc<dyn Committer>,
-    /// Returns whether a dialect binds by itself. Called after every change, so it must be cheap.
+    /// Returns whether a dialect binds by itself. It is called after every change, so that it has to be
+    /// cheap.
     pub gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    /// Returns whether this replica is the one that works. Not asked by [`Controllers::under`] a leadership.
+    /// Elects the replica that works. [`Controllers::under`] a given leadership does not use it.
     pub elector: Arc<dyn LeaderElector>,
     /// Observer of the controllers.
     pub observer: Arc<dyn Observer>,
@@ -77,7 +78,8 @@ impl Controllers {
         controllers
     }
 
-    /// As [`Controllers::spawn`], with a leader election shared with other components.
+    /// Starts the controllers like [`Controllers::spawn`], with a leader election that other components
+    /// share.
     #[must_use]
     pub fn under(engine: &Arc<Engine>, settings: &Settings, leading: watch::Receiver<bool>) -> Self {
         let stop = CancellationToken::new();
@@ -111,13 +113,13 @@ impl Controllers {
         }
     }
 
-    /// Whether these controllers are the ones that work.
+    /// Whether these controllers work: their replica is the leader.
     #[must_use]
     pub fn is_leading(&self) -> bool {
         *self.leading.borrow()
     }
 
-    /// Looks at the clock again, after it was moved.
+    /// Reads the clock again, after a test moved it.
     pub fn look(&self) {
         self.looks.send_modify(|count| *count += 1);
         if let Some(leadership) = &self.leadership {

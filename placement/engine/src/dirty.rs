@@ -1,6 +1,6 @@
-//! Stale objects after changes, collected for consumers that work at their own pace.
+//! Marks of objects that changes made stale, for consumers that work at their own pace.
 //!
-//! A consumer that is slow loses nothing and blocks no producer: marks of the same subject merge.
+//! A slow consumer loses nothing and blocks no producer: marks of the same subject merge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use tokio::sync::Notify;
 /// A set of marked items, or all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkedSet<T> {
-    /// These items.
+    /// The given items.
     Some(BTreeSet<T>),
-    /// All, those that are gone included.
+    /// All items, including deleted ones.
     All,
 }
 
@@ -32,7 +32,7 @@ impl<T: Ord> MarkedSet<T> {
         matches!(self, Self::Some(set) if set.is_empty())
     }
 
-    /// Marks `more`; `None` is all.
+    /// Marks the items of `more`, or all items where it is `None`.
     pub fn mark(&mut self, more: Option<impl IntoIterator<Item = T>>) {
         match (self, more) {
             (Self::All, _) => {}
@@ -58,12 +58,13 @@ pub struct Dirty {
     pub demands: MarkedSet<Key>,
     /// The targets, by cluster name, whose view may differ.
     pub targets: MarkedSet<Arc<str>>,
-    /// The last change that made a member of `decide` due. Unset where that is all.
+    /// The last change that made a member of `decide` due. Unset where all demands are due without a
+    /// change.
     pub since: Revision,
 }
 
 impl Dirty {
-    /// All of them.
+    /// Marks of all objects.
     #[must_use]
     pub fn everything() -> Self {
         Self {
@@ -80,7 +81,7 @@ impl Dirty {
         self.decide.is_empty() && self.demands.is_empty() && self.targets.is_empty()
     }
 
-    /// Adds what the change folded at `revision` made stale.
+    /// Adds the consequences of the change that was folded at `revision`.
     pub fn add(&mut self, due: Consequences, revision: Revision) {
         if !matches!(due.decide, AffectedDemands::None) {
             self.since = self.since.max(revision);
@@ -109,7 +110,7 @@ pub(crate) fn add(marked: &mut MarkedSet<Key>, affected: AffectedDemands) {
 /// Objects that became stale since the last batch.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// Every change up to this revision is accounted for, here or in an earlier batch.
+    /// Revision up to which this batch and the earlier ones have the marks of every change.
     pub through: Revision,
     /// Stale objects, by dialect name.
     pub dirty: BTreeMap<&'static str, Dirty>,
@@ -140,7 +141,7 @@ impl Subscription {
         }
     }
 
-    /// Waits for a change, and leaves the marks: more may come together with them.
+    /// Waits for a change, and does not take the marks: more may be added to them.
     pub async fn changed(&self) {
         while !self.pending.lock().news {
             self.wake.notified().await;
@@ -160,7 +161,7 @@ impl Subscription {
         })
     }
 
-    /// Adds marks, and that all changes up to `through` are accounted for.
+    /// Adds marks, with which all changes up to `through` are processed.
     pub(crate) fn mark(&self, through: Revision, dirty: impl IntoIterator<Item = (&'static str, Dirty)>) {
         {
             let mut pending = self.pending.lock();

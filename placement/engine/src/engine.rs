@@ -22,10 +22,10 @@ use crate::mandate::{Mandate, Requests};
 use crate::snapshot::{Snapshot, writable};
 use crate::turns::Turns;
 
-/// Longest wait of a read for the feeder. A feeder that is alive needs microseconds.
+/// Longest wait of a read for the feeder, which normally needs microseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A part that an engine has one of, and has already.
+/// A part that an engine has already, and of which it can have only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlreadySet {
     /// Observer of bindings.
@@ -39,8 +39,8 @@ pub enum AlreadySet {
     Mandate,
 }
 
-/// Observer of every change when it is folded, before any decision on it. Called by the feeder under a
-/// dialect's lock: must be quick. Objects found by the initial load are no changes.
+/// Observer of every change when it is folded, before any decision on it. The feeder calls it under a
+/// dialect's lock, so that it has to be quick. Objects of the initial load are not changes.
 pub trait Witness: Send + Sync + 'static {
     /// `change` was folded into the inventory of `dialect`, and made `due` stale.
     fn folded(&self, dialect: &'static str, change: &Change, due: &Consequences);
@@ -51,17 +51,17 @@ pub(crate) struct Slot {
     pub(crate) dialect: Arc<dyn Dialect>,
     pub(crate) reads: BTreeSet<GroupResource>,
     pub(crate) state: Mutex<State>,
-    /// Taken by bindings that lost a race, so that they try again one after the other and not all at once.
+    /// Lock for bindings that lost a race, so that they try again one after the other and not all at once.
     pub(crate) turn: tokio::sync::Mutex<()>,
-    /// Held while a demand is created together with a place of limited number.
+    /// Lock that is held while a demand is created together with a place of limited number.
     pub(crate) making: Arc<tokio::sync::Mutex<()>>,
-    /// Turns of the scheduler's own wishes about demands, while they are decided and written.
+    /// Settlements of demands by the scheduler itself, while they are decided and written.
     pub(crate) settling: Turns<Settlement>,
-    /// Their latest results.
+    /// Latest decisions about demands.
     pub(crate) answers: Answers,
-    /// Changes that others make of decisions.
+    /// Contests with other writers of decisions.
     pub(crate) contests: Contests,
-    /// Whether the objects are those of a hub.
+    /// Whether the objects are on a hub.
     pub(crate) on_hub: AtomicBool,
 }
 
@@ -69,11 +69,12 @@ pub(crate) struct State {
     pub(crate) inventory: Arc<dyn Inventory>,
     /// Revision up to which every change is folded.
     pub(crate) revision: Revision,
-    /// The last change that was folded; after a load, the newest that may be in it.
+    /// The last folded change; after a load, the newest revision that the load may contain.
     pub(crate) changed: Revision,
 }
 
-/// Follows a source and decides on it. Shared as `Arc<Engine>`; [`Engine::spawn`] starts the feeder.
+/// Keeps inventories of a source current, and decides on them. It is shared as `Arc<Engine>`;
+/// [`Engine::spawn`] starts the feeder.
 pub struct Engine {
     pub(crate) slots: Vec<Slot>,
     pub(crate) source: Arc<dyn Source>,
@@ -81,15 +82,15 @@ pub struct Engine {
     pub(crate) configurations: Arc<Configurations>,
     /// Revision up to which every change is folded; `None` before the first load.
     pub(crate) folded: watch::Sender<Option<Revision>>,
-    /// Asks the feeder to check whether its watch has moved past changes that do not concern it.
+    /// Wakes the feeder to check whether its watch is past changes that do not concern it.
     pub(crate) nudge: Notify,
     subscribers: Mutex<Vec<Weak<Subscription>>>,
     /// The dialects whose world is not complete, and the missing resources.
-    held: Mutex<BTreeMap<&'static str, String>>,
+    incomplete: Mutex<BTreeMap<&'static str, String>>,
     /// The dialects whose mode is not known yet.
     doubted: Mutex<BTreeSet<&'static str>>,
-    /// As many concurrent decisions for bindings as there are processors. A long one has a thread of
-    /// its own, and every thread keeps memory that it has used once.
+    /// Permits for concurrent decisions about bindings, as many as there are processors. A long
+    /// decision has a thread of its own, and every thread keeps the memory that it used once.
     pub(crate) deciding: Semaphore,
     pub(crate) observer: OnceLock<Arc<dyn BindObserver>>,
     pub(crate) witness: OnceLock<Arc<dyn Witness>>,
@@ -97,7 +98,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine over `source` for `dialects`; it knows nothing until [`Engine::spawn`]ed.
+    /// An engine over `source` for `dialects`. It loads nothing until [`Engine::spawn`].
     #[must_use]
     pub fn new(dialects: Vec<Arc<dyn Dialect>>, source: Arc<dyn Source>, clock: Arc<dyn Clock>) -> Arc<Self> {
         let configurations = Configurations::new(Arc::clone(&source), dialects.clone());
@@ -124,7 +125,7 @@ impl Engine {
             folded: watch::Sender::new(None),
             nudge: Notify::new(),
             subscribers: Mutex::default(),
-            held: Mutex::default(),
+            incomplete: Mutex::default(),
             doubted: Mutex::default(),
             deciding: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
             observer: OnceLock::new(),
@@ -133,7 +134,7 @@ impl Engine {
         })
     }
 
-    /// Sets that the objects of `dialect` are those of a hub on which the system runs.
+    /// Records that the objects of `dialect` are on a hub where the system runs.
     pub fn set_on_hub(&self, dialect: &str) {
         for slot in self.slots.iter().filter(|slot| slot.dialect.name() == dialect) {
             slot.on_hub.store(true, Ordering::Relaxed);
@@ -144,7 +145,7 @@ impl Engine {
     /// Sets the observer of every binding, once.
     ///
     /// # Errors
-    /// When there is one already.
+    /// When it is set already.
     pub fn observe(&self, observer: Arc<dyn BindObserver>) -> Result<(), AlreadySet> {
         self.observer.set(observer).map_err(|_| AlreadySet::Observer)
     }
@@ -152,15 +153,15 @@ impl Engine {
     /// Sets the witness of every change, once.
     ///
     /// # Errors
-    /// When there is one already.
+    /// When it is set already.
     pub fn witness(&self, witness: Arc<dyn Witness>) -> Result<(), AlreadySet> {
         self.witness.set(witness).map_err(|_| AlreadySet::Witness)
     }
 
-    /// Sets the right to decide, once. Without it, everything is decided here.
+    /// Sets the mandate, once. Without one, everything is decided here.
     ///
     /// # Errors
-    /// When there is one already.
+    /// When it is set already.
     pub fn mandated(&self, mandate: Arc<dyn Mandate>) -> Result<(), AlreadySet> {
         self.mandate.set(mandate).map_err(|_| AlreadySet::Mandate)
     }
@@ -183,21 +184,20 @@ impl Engine {
         !self.is_doubted(dialect) && self.mandate.get().is_none_or(|mandate| mandate.decides(dialect))
     }
 
-    /// The requests of `dialect` that are decided here, if the dialect is decided here; `None`: all.
+    /// The requests that are decided here, if `dialect` is decided here; `None` for all.
     #[must_use]
     pub fn requests(&self, dialect: &str) -> Option<Arc<Requests>> {
         self.mandate.get().and_then(|mandate| mandate.requests(dialect))
     }
 
-    /// Whether a request with `labels` in `namespace` is among the requests of `dialect` that are
-    /// decided here, if the dialect is.
+    /// Whether a request with `labels` in `namespace` is decided here, if `dialect` is decided here.
     #[must_use]
     pub fn includes(&self, dialect: &str, namespace: &str, labels: &impl LabelSet) -> bool {
         let requests = self.requests(dialect);
         requests.is_none_or(|requests| requests.include(&*self.source, namespace, labels))
     }
 
-    /// Whether `demand`, as `snapshot` knows it, is decided here. A missing one is not.
+    /// Whether `demand`, in its state in `snapshot`, is decided here. A missing demand is not.
     #[must_use]
     pub fn is_entrusted(&self, snapshot: &Snapshot, demand: &Key) -> bool {
         let dialect = snapshot.dialect.name();
@@ -217,8 +217,8 @@ impl Engine {
         !self.is_doubted(dialect) && self.mandate.get().is_none_or(|mandate| mandate.guards(dialect))
     }
 
-    /// Marks the configuration of `dialect` as unknown. Until it is known, the dialect is neither
-    /// decided nor guarded, since others may be about to decide it.
+    /// Marks the configuration of `dialect` as unknown, or as known again. While it is unknown, the
+    /// dialect is neither decided nor guarded, since another scheduler may decide it.
     pub fn doubt(&self, dialect: &'static str, unknown: bool) {
         let mut doubted = self.doubted.lock();
         match unknown {
@@ -231,15 +231,14 @@ impl Engine {
         self.doubted.lock().contains(dialect)
     }
 
-    /// The sentence about the decision on `demand` of `dialect` that another writer keeps changing, and that
-    /// is left alone for it.
+    /// The sentence about the contest for `demand` of `dialect`: another writer keeps changing the decision,
+    /// so that Berth leaves it alone.
     #[must_use]
     pub fn contest(&self, dialect: &str, demand: &Key) -> Option<Arc<str>> {
         self.slot(dialect)?.contests.of(demand)
     }
 
-    /// Starts the feeder. It runs until the handle is aborted or the engine's last other owner is gone with
-    /// it.
+    /// Starts the feeder, which runs until the handle is aborted.
     pub fn spawn(self: &Arc<Self>) -> JoinHandle<()> {
         tokio::spawn(Arc::clone(self).feed())
     }
@@ -249,7 +248,7 @@ impl Engine {
         self.slots.iter().map(|slot| &slot.dialect)
     }
 
-    /// The place changes come from.
+    /// The source of objects and changes.
     #[must_use]
     pub fn source(&self) -> &Arc<dyn Source> {
         &self.source
@@ -261,7 +260,7 @@ impl Engine {
         &self.clock
     }
 
-    /// Whether the first load is done: before it nothing can be decided.
+    /// Whether the first load is complete: before that, nothing can be decided.
     #[must_use]
     pub fn is_loaded(&self) -> bool {
         self.folded.borrow().is_some()
@@ -277,7 +276,7 @@ impl Engine {
         self.slot(dialect).map(Slot::snapshot)
     }
 
-    /// Largest number of targets of a dialect: the cost of deciding grows with it.
+    /// Largest number of targets of a dialect, with which the cost of decisions grows.
     #[must_use]
     pub fn most_targets(&self) -> u32 {
         self.slots.iter().map(Slot::targets).max().unwrap_or_default()
@@ -304,7 +303,8 @@ impl Engine {
         }
     }
 
-    /// A snapshot with every write acknowledged before this call; `None` for an unknown dialect.
+    /// A snapshot with every write that was acknowledged before this call; `None` for an unknown
+    /// dialect.
     ///
     /// # Errors
     /// As [`Engine::caught_up`], and when the dialect is held.
@@ -318,16 +318,17 @@ impl Engine {
     /// cleared with `None`.
     pub fn hold(&self, dialect: &'static str, why: Option<String>) {
         {
-            let mut held = self.held.lock();
+            let mut incomplete = self.incomplete.lock();
             match why {
-                Some(why) => held.insert(dialect, why),
-                None => held.remove(dialect),
+                Some(why) => incomplete.insert(dialect, why),
+                None => incomplete.remove(dialect),
             };
         }
         self.reconsider();
     }
 
-    /// Makes controllers check whether they are to work: the set of decided systems may have changed.
+    /// Makes controllers check whether they have to work, since the set of decided systems may have
+    /// changed.
     pub fn reconsider(&self) {
         self.remark(&[]);
     }
@@ -342,12 +343,12 @@ impl Engine {
         }
     }
 
-    /// Whether all there is of `dialect` is known.
+    /// Checks that all objects of `dialect` are known.
     ///
     /// # Errors
     /// The reason to wait ([`Engine::hold`]).
     pub fn complete(&self, dialect: &str) -> Result<(), Behind> {
-        match self.held.lock().get_key_value(dialect) {
+        match self.incomplete.lock().get_key_value(dialect) {
             Some((&dialect, why)) => Err(Behind::Held {
                 dialect,
                 why: why.clone(),
@@ -356,12 +357,12 @@ impl Engine {
         }
     }
 
-    /// A consumer of marks. It begins with everything stale.
+    /// Registers a consumer of marks, for which everything is stale at first.
     #[must_use]
     pub fn subscribe(&self) -> Arc<Subscription> {
         let subscription = Arc::new(Subscription::default());
         let mut subscribers = self.subscribers.lock();
-        // Under the lock, so that no fold falls between the first mark and the registration.
+        // This runs under the lock, so that no fold comes between the first mark and the registration.
         if let Some(through) = *self.folded.borrow() {
             subscription.mark(through, self.everything());
         }
@@ -376,8 +377,8 @@ impl Engine {
             .collect()
     }
 
-    /// Tells all receivers that the inventories have every change up to `through`, and the subjects
-    /// that this made stale.
+    /// Notifies all receivers that the inventories have every change up to `through`, with the objects
+    /// that these changes made stale.
     pub(crate) fn publish(&self, through: Revision, dirty: &[(&'static str, Dirty)]) {
         let mut subscribers = self.subscribers.lock();
         subscribers.retain(|subscriber| match subscriber.upgrade() {

@@ -1,5 +1,5 @@
-//! Changes of the set of requests decided here: of the configuration, and of the labels that select
-//! requests.
+//! Changes to the set of requests that are decided here: by the configuration, and by the labels that
+//! select requests.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::in_force::is_configuration;
 use crate::mandate::NAMESPACES;
 
 impl Engine {
-    /// The demands of `slot` that `changes` may have made another scheduler's, or Berth's.
+    /// The demands of `slot` that `changes` may have moved to another scheduler, or to Berth.
     pub(crate) fn entrusted_anew(&self, slot: &Slot, changes: &[&Change]) -> Dirty {
         if changes.iter().any(|change| is_of_mandate(change, &*slot.dialect)) {
             return Dirty::everything();
@@ -38,14 +38,14 @@ impl Engine {
     }
 }
 
-/// Whether `change` is of the configuration of `dialect`. A change of any part may change which
-/// configuration is in force, and with it the settings about deciding.
+/// Whether `change` is to the configuration of `dialect`. A change of any part may change which
+/// configuration is in force, and with it the settings about the deciding scheduler.
 fn is_of_mandate(change: &Change, dialect: &dyn Dialect) -> bool {
     let spec = |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.value()["spec"].clone());
     is_configuration(change, dialect) && spec(&change.old) != spec(&change.new)
 }
 
-/// Whether the labels of the changed object differ.
+/// Whether the labels of the object changed.
 fn is_labelled_anew(change: &Change) -> bool {
     match (&change.old, &change.new) {
         (Some(old), Some(new)) => old.meta().labels() != new.meta().labels(),

@@ -4,12 +4,12 @@ use std::fmt;
 
 use berth_apimachinery::{FieldError, Key};
 
-/// Something wrong with the input.
+/// A problem of the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// State after; empty for the input as a whole.
+    /// Position in the input; empty for the input as a whole.
     pub at: String,
-    /// Problem, with its field path.
+    /// The problem, with its field path.
     pub error: FieldError,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Problem {
 pub struct Fault {
     /// The demand that was decided.
     pub demand: Key,
-    /// Problems.
+    /// The broken part of the contract.
     pub problem: String,
 }
 

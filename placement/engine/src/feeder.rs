@@ -21,14 +21,14 @@ use crate::snapshot::writable;
 
 /// Most changes that are folded under one lock.
 const BATCH: usize = 512;
-/// Delay before the feeder asks a source again that does not answer.
+/// Delay before the next attempt at a source that does not answer.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The collections of one load, by resource.
 type Lists = BTreeMap<GroupResource, Collection>;
 
 impl Engine {
-    /// Follows the source for ever; starts over when its watch is lost.
+    /// Watches the source for ever, and loads it again when the watch is lost.
     pub(crate) async fn feed(self: Arc<Self>) {
         loop {
             let Err(error) = self.follow().await;
@@ -45,7 +45,7 @@ impl Engine {
         let (mut watch, listed) = self.load().await?;
         let mut took = ChangeTimes::default();
         loop {
-            // The watch is polled first, so that after a nudge its revision is past every change there is.
+            // The watch is polled first, so that after a nudge its revision is past every existing change.
             let events = tokio::select! {
                 biased;
                 events = watch.next(BATCH) => events?,
@@ -55,12 +55,12 @@ impl Engine {
         }
     }
 
-    /// Loads every inventory from lists and opens the watch that continues them. The lists may be of
-    /// different revisions; the watch begins at the oldest, and `listed` has the revisions of the
-    /// lists, to find changes that are in a list already.
+    /// Loads every inventory from lists, and opens the watch that continues them. The lists may have
+    /// different revisions, and the watch begins at the oldest. The returned revisions of the lists
+    /// identify changes that a list already contains.
     async fn load(&self) -> Result<(Box<dyn Watch>, BTreeMap<GroupResource, Revision>), StoreError> {
         let read = self.slots.iter().flat_map(|slot| slot.reads.iter().copied());
-        // Their labels may select the requests that are decided here.
+        // The labels of namespaces may select the requests that are decided here.
         let resources: BTreeSet<GroupResource> = read.chain([NAMESPACES]).collect();
         let start = self.source.revision();
         let mut lists = Lists::new();
@@ -112,7 +112,8 @@ impl Engine {
         }
     }
 
-    /// Changes that `slot` is to fold for `changes`: of its configuration, those of the one in force.
+    /// The changes that `slot` folds for `changes`. A change of its stored configuration becomes a
+    /// change of the configuration in force.
     fn in_force<'a>(&self, slot: &Slot, changes: &[&'a Change]) -> Vec<Cow<'a, Change>> {
         let dialect = &*slot.dialect;
         let folded = changes
@@ -125,32 +126,32 @@ impl Engine {
     }
 }
 
-/// Times that changes of each resource took lately. Most take microseconds, but one of a set may go through
-/// all its clusters.
+/// Recent durations of changes, by resource. Most changes take microseconds, but the change of a set may go
+/// through all its clusters.
 #[derive(Default)]
 struct ChangeTimes(HashMap<GroupResource, Duration>);
 
 impl ChangeTimes {
-    /// Folds `events` by `fold`, aside where that is expected to take long.
+    /// Folds `events` by `fold`, on another thread where it is expected to take long.
     fn next(&mut self, events: &[Arc<Event>], fold: impl FnOnce()) {
         let resources: BTreeSet<GroupResource> =
             events.iter().map(|event| event.change.key.resource).collect();
-        let begun = Instant::now();
+        let start = Instant::now();
         match self.is_quick(&resources) {
             true => fold(),
             false => aside(u32::MAX, fold),
         }
-        self.note(resources, begun.elapsed());
+        self.note(resources, start.elapsed());
     }
 
-    /// Whether changes of all of `resources` are known to be quick.
+    /// Whether changes of all `resources` are known to be quick.
     fn is_quick(&self, resources: &BTreeSet<GroupResource>) -> bool {
         let known = |resource| self.0.get(resource).is_some_and(|took| *took < aside::LONG);
         resources.iter().all(known)
     }
 
-    /// Records resources whose changes took long: the next dozens of changes are expected to take long
-    /// too.
+    /// Records the duration of changes of `resources`. After a long one, the next dozens of changes are
+    /// expected to take long, too.
     fn note(&mut self, resources: BTreeSet<GroupResource>, took: Duration) {
         for resource in resources {
             let lately = self.0.entry(resource).or_default();
@@ -187,8 +188,8 @@ impl Slot {
         inventory
     }
 
-    /// Folds the changes this dialect reads; returns the subjects that they made stale. Where it
-    /// `decides`, a decision that another program changed is decided again.
+    /// Folds the changes that the dialect of `slot` reads, and returns the objects that they made
+    /// stale. Where `decides` is true, a decision that another program changed is decided again.
     fn fold(
         &self,
         changes: &[Cow<'_, Change>],
@@ -202,7 +203,7 @@ impl Slot {
             .iter()
             .filter(|change| self.reads.contains(&change.key.resource))
         {
-            self.answers.made(change, state.changed);
+            self.answers.created(change, state.changed);
             let mut due = writable(&mut state.inventory).fold(change);
             if decides && due.decide == AffectedDemands::None {
                 due.decide = self.disturbed(change, &due.demands);
@@ -217,7 +218,7 @@ impl Slot {
         dirty
     }
 
-    /// The demands among `owners` whose decision `change` changes, if another program made it.
+    /// The demands among `owners` whose decision `change` changes, if another program made the change.
     fn disturbed(&self, change: &Change, owners: &AffectedDemands) -> AffectedDemands {
         let AffectedDemands::Some(owners) = owners else {
             return AffectedDemands::None;
@@ -234,7 +235,7 @@ impl Slot {
         }
     }
 
-    /// Whether any of `writes` is of an object that holds decisions alone.
+    /// Whether any of `writes` is to an object that only holds decisions.
     pub(crate) fn holds_decisions(&self, writes: &[Write]) -> bool {
         let reserves = self.dialect.guarded().reserves;
         writes.iter().any(|write| reserves.contains(&write.key.resource))

@@ -1,5 +1,5 @@
-//! Deciding a demand before it is stored: the decision's writes then go into the store in one step with
-//! it.
+//! Decisions on demands before they are stored: the writes of the decision are then stored in one step
+//! with the demand.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::engine::{Engine, Slot};
 use crate::settle::{answer, own_wish};
 use crate::what_if::World;
 
-/// Longest wait for earlier writes: the store waits for the answer.
+/// Longest wait for earlier writes, since the store waits for the answer.
 const SOON: Duration = Duration::from_millis(500);
 
-/// A decision about a demand that is about to be made.
+/// A decision about a demand that is about to be created.
 pub struct Foreseen {
     bound: BindOutcome,
     expected: ExpectedDemand,
-    /// Held until the creation where others want the same places: they bind once their demands exist,
-    /// or most would lose.
+    /// Lock that is held until the create where other demands compete for the same places. These are
+    /// bound once their demands exist, since most would lose otherwise.
     _making: Option<OwnedMutexGuard<()>>,
 }
 
-/// A demand whose answer waits until it is made. Dropping it ends the wait.
+/// A demand whose answer waits for its create. Dropping this ends the wait.
 struct ExpectedDemand {
     engine: Arc<Engine>,
     dialect: &'static str,
@@ -37,9 +37,9 @@ struct ExpectedDemand {
 }
 
 impl Engine {
-    /// Decides `demand` of `dialect` as if `object` were stored already: the decision, and the writes
-    /// for one step with it. `None` where the decision would take long, or other demands compete for
-    /// the same places. Such a demand is bound after it is stored.
+    /// Decides `demand` of `dialect` as if `object` were stored already. Returns the decision, and the
+    /// writes for one step with the object. `None` where the decision would take long, or other demands
+    /// compete for the same places: such a demand is bound after it is stored.
     pub async fn foresee(
         self: &Arc<Self>,
         committer: &dyn Committer,
@@ -79,15 +79,15 @@ impl Engine {
         Some((foreseen, commit))
     }
 
-    /// The decision on a world of now and `object`; nothing when the dialect cannot read it, or leaves it
-    /// alone.
+    /// The decision on the present world with `object` added; `None` when the dialect cannot read the object,
+    /// or does not decide it.
     async fn decide_with(&self, slot: &Slot, demand: &Key, object: &Arc<Object>) -> Option<BindOutcome> {
         let _place = self.deciding.acquire().await;
         let snapshot = slot.snapshot();
         aside(snapshot.inventory.effort(demand), || {
             snapshot.inventory.derive();
         });
-        // The inventory needs the replaced object; an existing demand is not created.
+        // An existing demand is not created, and the inventory would need the replaced object.
         let mut world = World::over(snapshot, BTreeMap::new());
         world.put(demand, Arc::clone(object)).ok()?;
         let snapshot = world.begin();
@@ -107,8 +107,8 @@ fn is_contested(commit: &Commit, demand: &Key) -> bool {
 }
 
 impl Foreseen {
-    /// The demand was stored with all its writes: `made` is the stored demand, `written` the other
-    /// objects in their present state.
+    /// Records that the demand was stored with all its writes. `made` is the stored demand, and
+    /// `written` are the other objects in their present state.
     ///
     /// # Errors
     /// When the engine does not answer in time.

@@ -1,6 +1,6 @@
-//! The configuration in force of each system: the stored one, or the last valid one while that is
-//! invalid (docs/concepts.md, "Configuration"). It holds as a whole: every reader of any part of a
-//! configuration uses this.
+//! The configuration in force of each system: the stored one, or the last valid one while the stored
+//! one is invalid (docs/concepts.md, "Configuration"). A configuration is in force as a whole: every
+//! reader of any part of it uses this module.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -14,11 +14,11 @@ use serde_json::Value;
 /// Configuration in force of a system.
 #[derive(Clone, Debug)]
 pub enum InForce {
-    /// None is stored: the defaults hold.
+    /// No configuration is stored: the defaults apply.
     Nothing,
     /// The stored configuration, or the last valid one.
     Valid(Arc<Object>),
-    /// The one that is stored is invalid, and none was valid since this server started.
+    /// The stored configuration is invalid, and there was no valid one since this server started.
     Unknown,
 }
 
@@ -32,7 +32,7 @@ impl InForce {
         }
     }
 
-    /// Its `spec`; null where the defaults hold.
+    /// The `spec` of the configuration; null where the defaults apply.
     #[must_use]
     pub fn spec(&self) -> &Value {
         self.object()
@@ -40,22 +40,23 @@ impl InForce {
     }
 }
 
-/// Test of a whole SchedulerConfiguration: its validity.
+/// Test whether a whole SchedulerConfiguration is valid.
 pub type Judge = Arc<dyn Fn(&Object) -> bool + Send + Sync>;
 
-/// The configurations in force. Asked before every write, so that each object is judged once.
+/// The configurations in force. They are read before every write, so that the verdict on each object is
+/// cached.
 pub struct Configurations {
     source: Arc<dyn Source>,
     dialects: Vec<Arc<dyn Dialect>>,
     judge: OnceLock<Judge>,
-    kept: Mutex<HashMap<&'static str, Memory>>,
+    memories: Mutex<HashMap<&'static str, Memory>>,
 }
 
-/// Knowledge of the configuration of one system, while one is stored.
+/// Verdicts on the configuration of one system, while one is stored.
 struct Memory {
-    /// The one that was judged last.
+    /// The configuration that was judged last.
     judged: Arc<Object>,
-    /// The last valid one.
+    /// The last valid configuration.
     valid: Option<Arc<Object>>,
 }
 
@@ -65,14 +66,13 @@ impl Configurations {
             source,
             dialects,
             judge: OnceLock::new(),
-            kept: Mutex::default(),
+            memories: Mutex::default(),
         }
     }
 
-    /// Sets the judge of whole configurations, once. Until then the part of the system itself is judged
-    /// alone.
+    /// Sets the judge of whole configurations, once. Until then, only the system's own part is judged.
     pub fn judged_by(&self, judge: Judge) {
-        // A second judge would be of the same kind.
+        // A second judge would judge in the same way.
         drop(self.judge.set(judge));
     }
 
@@ -83,28 +83,28 @@ impl Configurations {
         self.note(dialect, all.get("", dialect))
     }
 
-    /// The configuration in force of `dialect`, if `stored` is the stored one.
+    /// The configuration in force of `dialect`, where `stored` is the stored configuration.
     fn note(&self, dialect: &str, stored: Option<&Arc<Object>>) -> InForce {
         let mut dialects = self.dialects.iter();
         let Some(dialect) = dialects.find(|known| known.name() == dialect) else {
             return InForce::Nothing;
         };
         let name = dialect.name();
-        let mut kept = self.kept.lock();
+        let mut memories = self.memories.lock();
         let Some(stored) = stored else {
-            kept.remove(name);
+            memories.remove(name);
             return InForce::Nothing;
         };
-        let before = kept.get(name);
+        let before = memories.get(name);
         if before.is_none_or(|before| !Arc::ptr_eq(&before.judged, stored)) {
             let valid = match self.is_valid(&**dialect, stored) {
                 true => Some(Arc::clone(stored)),
                 false => before.and_then(|before| before.valid.clone()),
             };
             let judged = Arc::clone(stored);
-            kept.insert(name, Memory { judged, valid });
+            memories.insert(name, Memory { judged, valid });
         }
-        let valid = kept.get(name).and_then(|kept| kept.valid.clone());
+        let valid = memories.get(name).and_then(|memory| memory.valid.clone());
         valid.map_or(InForce::Unknown, InForce::Valid)
     }
 
@@ -116,8 +116,8 @@ impl Configurations {
     }
 
     /// Returns the change that `dialect` folds after `change` of its stored configuration: a change to
-    /// the configuration in force. Where none is usable and `dialect` cannot understand its own part,
-    /// the change is folded as it is, so that the system reports the problem.
+    /// the configuration in force. Where no configuration is usable and `dialect` cannot parse its own
+    /// part, the change is folded unmodified, so that the system reports the problem.
     ///
     /// `None` without a change.
     pub(crate) fn folded(&self, dialect: &dyn Dialect, change: &Change) -> Option<Change> {
@@ -144,7 +144,7 @@ fn is_own_part_valid(dialect: &dyn Dialect, configuration: &Object) -> bool {
     })
 }
 
-/// Whether `change` is one of the configuration of `dialect`.
+/// Whether `change` is to the configuration of `dialect`.
 pub(crate) fn is_configuration(change: &Change, dialect: &dyn Dialect) -> bool {
     change.key.resource == config::RESOURCE && *change.key.name == *dialect.name()
 }
@@ -165,7 +165,8 @@ mod tests {
     }
 
     impl World {
-        /// A world whose judge refuses the mode `wrong` and what the system itself refuses.
+        /// Configurations whose judge refuses the mode `wrong`, and parts that the system itself
+        /// refuses.
         fn new() -> Self {
             let store = Arc::new(MemoryStore::default());
             let source = Arc::clone(&store) as Arc<dyn Source>;
@@ -212,7 +213,7 @@ mod tests {
             }
         }
 
-        /// The prefix that the system is to fold for `change`; null without a configuration.
+        /// The prefix that the system folds for `change`; null without a configuration.
         fn folded(&self, change: &Change) -> Option<Value> {
             let folded = self.configurations.folded(&Toys, change)?;
             let spec = folded
@@ -242,9 +243,9 @@ mod tests {
         let fourth = world.put(Some(json!({"mode": "wrong", "toy": {"prefix": "c"}})));
         assert_eq!(now().spec()["autoBind"], "Off");
         assert_eq!(world.folded(&fourth), Some(json!("b")), "as before");
-        let gone = world.put(None);
+        let deletion = world.put(None);
         assert!(matches!(now(), InForce::Nothing));
-        assert_eq!(world.folded(&gone), Some(Value::Null));
+        assert_eq!(world.folded(&deletion), Some(Value::Null));
         world.put(Some(json!({"mode": "wrong"})));
         assert!(matches!(now(), InForce::Unknown), "what is gone is forgotten");
     }

@@ -1,5 +1,5 @@
-//! The right to decide: whether Berth writes for a system, for which of its requests, and whether
-//! guards protect the fields of these decisions.
+//! The right to decide: whether Berth writes decisions for a system, for which of its requests, and
+//! whether guards protect the fields of these decisions.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use berth_storage::Source;
 /// Kubernetes' namespaces, whose labels may select the decided requests.
 pub(crate) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
-/// Source of every system's settings in the configuration in force. It is asked before every write and
-/// in every review, so it must be cheap.
+/// Source of every system's settings about deciding, by the configuration in force. It is called before
+/// every write and in every review, so that it has to be cheap.
 pub trait Mandate: Send + Sync + 'static {
     /// Whether the decisions of `dialect` are made and written here.
     fn decides(&self, dialect: &str) -> bool;
 
-    /// Whether other writers are kept from the fields of decisions. Where another scheduler writes
-    /// them, they must not be.
+    /// Whether the fields of decisions are protected from other writers. Where another scheduler writes
+    /// them, this has to be false.
     fn guards(&self, dialect: &str) -> bool;
 
-    /// The requests of `dialect` that this selects; `None` for all.
+    /// The requests of `dialect` that are decided here; `None` for all.
     fn requests(&self, _dialect: &str) -> Option<Arc<Requests>> {
         None
     }
@@ -41,7 +41,8 @@ pub enum Requests {
 }
 
 impl Requests {
-    /// Whether a request with `labels` in `namespace` is one of them, by the namespaces in `source`.
+    /// Whether a request with `labels` in `namespace` is selected. `source` has the labels of the
+    /// namespaces.
     #[must_use]
     pub fn include(&self, source: &dyn Source, namespace: &str, labels: &impl LabelSet) -> bool {
         match self {
@@ -53,13 +54,14 @@ impl Requests {
         }
     }
 
-    /// Whether labels of namespaces select them.
+    /// Whether the selection depends on labels of namespaces.
     pub(crate) fn go_by_namespaces(&self) -> bool {
         matches!(self, Self::Matching { namespaces, .. } if !namespaces.is_everything())
     }
 }
 
-/// Whether `namespaces` matches the labels of the one named `namespace`; a missing one has no labels.
+/// Whether `namespaces` matches the labels of the namespace named `namespace`. A missing namespace has
+/// no labels.
 fn within(namespaces: &Selector, source: &dyn Source, namespace: &str) -> bool {
     if namespaces.is_everything() {
         return true;

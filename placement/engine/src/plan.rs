@@ -1,10 +1,10 @@
 //! Plans: the effect of a change on the decisions, before it is made (docs/concepts.md, "Planning").
 //!
 //! A plan changes a copy of a world and then works like the controllers. Demands that the change makes
-//! due are decided in key order. Each decision's writes come before the next decision, and demands that
-//! these make due are decided later. Where a dialect retries demands without a place, these are decided
-//! again too, as long as anything changes. At the end the places of every demand are compared with its
-//! former places.
+//! due are decided in key order. The writes of each decision come before the next decision, and demands
+//! that the writes make due are decided later. Where a dialect retries demands without a place, these
+//! are decided again, too, as long as anything changes. At the end the places of every demand are
+//! compared with its former places.
 //!
 //! Start reading at [`Plan::of`]; [`change`] has the sorts of changes, [`mod@compare`] the reported
 //! differences of a decision.
@@ -35,23 +35,23 @@ use crate::what_if::World;
 /// Most decisions of one demand in a plan before it is reported as unsettled.
 const MOST: u32 = 8;
 
-/// The circumstances of a plan.
+/// Parameters of a plan.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// The instant to decide for.
     pub now: Timestamp,
-    /// The seed of random strategies; without one, each demand has the seed a live decision on it would have.
+    /// The seed of random strategies; without one, each demand has the seed of a live decision on it.
     pub seed: Option<u64>,
 }
 
 /// Effects of a change, dialect by dialect.
 #[derive(Debug, Default, Serialize)]
 pub struct Plan {
-    /// Counts of the entries, those that are not listed among them.
+    /// Counts of the entries, including those that are not listed.
     pub counts: Counts,
     /// Number of decisions that were made.
     pub decided: usize,
-    /// The demands that went on changing when they had been decided eight times.
+    /// The demands that still changed after eight decisions on them.
     #[serde(serialize_with = "as_text", skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<Key>,
     /// Entries about demands that move, in key order. Requested demands, and those on a drained
@@ -60,8 +60,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Effects on decisions of the changes that were made in `world` since it was `before`. `asked` are
-    /// demands that are reported even when they do not move: they are decided, due or not.
+    /// Effects of the changes that lead from `before` to `world`. The demands in `requested` are decided
+    /// even if they are not due, and reported even if they do not move.
     ///
     /// # Errors
     /// When the dialect breaks its contract.
@@ -69,13 +69,13 @@ impl Plan {
         before: &Snapshot,
         world: &mut World,
         terms: &Terms,
-        asked: impl Fn(&Key) -> bool,
+        requested: impl Fn(&Key) -> bool,
     ) -> Result<Self, Fault> {
-        Self::of_some(before, world, terms, asked, |_| true)
+        Self::of_some(before, world, terms, requested, |_| true)
     }
 
-    /// Plan like that of [`Plan::of`], with entries and counts only for demands with `shown`. The
-    /// others are decided all the same, since these depend on them.
+    /// A plan like [`Plan::of`], with entries and counts only for demands that `shown` accepts. The
+    /// other demands are decided all the same, since the shown ones depend on them.
     ///
     /// # Errors
     /// When the dialect breaks its contract.
@@ -83,11 +83,11 @@ impl Plan {
         before: &Snapshot,
         world: &mut World,
         terms: &Terms,
-        asked: impl Fn(&Key) -> bool,
+        requested: impl Fn(&Key) -> bool,
         shown: impl Fn(&Key) -> bool,
     ) -> Result<Self, Fault> {
         let demands = world.snapshot().inventory.demands();
-        let asked: BTreeSet<Key> = demands.into_iter().filter(|demand| asked(demand)).collect();
+        let requested: BTreeSet<Key> = demands.into_iter().filter(|demand| requested(demand)).collect();
         let mut run = PlanRun {
             world,
             terms,
@@ -96,12 +96,12 @@ impl Plan {
             plan: Self::default(),
         };
         run.take_due();
-        run.queue.add(asked.iter().cloned());
+        run.queue.add(requested.iter().cloned());
         run.settle()?;
         let PlanRun { ends, mut plan, .. } = run;
         plan.compare(before, world.snapshot(), terms, &shown, &|demand| End {
-            made: ends.get(demand),
-            asked: asked.contains(demand),
+            decision_text: ends.get(demand),
+            requested: requested.contains(demand),
         })?;
         Ok(plan)
     }
@@ -114,7 +114,7 @@ impl Plan {
         self.entries.extend(other.entries);
     }
 
-    /// Compares two worlds that are at rest: the demands of either that `shown` is true for.
+    /// Compares two worlds without due demands, for the demands of either that `shown` accepts.
     ///
     /// # Errors
     /// When the dialect breaks its contract.
@@ -144,10 +144,14 @@ impl Plan {
                 compare::clusters(before, &demand, terms.now),
                 compare::clusters(after, &demand, terms.now),
             );
-            let End { made, asked } = end(&demand);
+            let End {
+                decision_text,
+                requested,
+            } = end(&demand);
             let verdict = compare::verdict(was.as_ref(), is.as_ref());
-            self.counts.same += usize::from(verdict == Verdict::Same && (made.is_some() || asked));
-            if verdict == Verdict::Same && !asked {
+            self.counts.same +=
+                usize::from(verdict == Verdict::Same && (decision_text.is_some() || requested));
+            if verdict == Verdict::Same && !requested {
                 continue;
             }
             let old = decide(before, &demand, terms)?;
@@ -157,8 +161,8 @@ impl Plan {
                 DemandState::of(after, new.as_ref(), is),
             );
             let mut entry = Entry::of(&demand, verdict, sides.0, sides.1);
-            if let (Some(after), Some(made)) = (&mut entry.after, made) {
-                after.say(made);
+            if let (Some(after), Some(decision_text)) = (&mut entry.after, decision_text) {
+                after.say(decision_text);
             }
             if verdict != Verdict::Same {
                 self.counts.count(verdict);
@@ -169,20 +173,20 @@ impl Plan {
     }
 }
 
-/// Further facts about a demand when a plan is at its end.
+/// Further facts about a demand at the end of a plan.
 #[derive(Default)]
 struct End<'a> {
-    /// Words of the decision that made its place, or of the last one.
-    made: Option<&'a DecisionText>,
-    /// Whether it was requested.
-    asked: bool,
+    /// Text of the decision that made the demand's place, or of the last decision.
+    decision_text: Option<&'a DecisionText>,
+    /// Whether the entry was requested.
+    requested: bool,
 }
 
 fn as_text<S: Serializer>(keys: &[Key], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(keys.iter().map(ToString::to_string))
 }
 
-/// The scheduler's own decision on `demand`, if that exists.
+/// The scheduler's own decision on `demand`, if the demand exists.
 fn decide(snapshot: &Snapshot, demand: &Key, terms: &Terms) -> Result<Option<Decision>, Fault> {
     budget::wanted().map_err(|ended| Fault::new(demand, ended.to_string()))?;
     let decision = match terms.seed {
@@ -223,7 +227,7 @@ struct PlanRun<'a> {
     world: &'a mut World,
     terms: &'a Terms,
     queue: Queue,
-    /// Words of the decision on each demand that was the last to write anything, or of the first.
+    /// Text of a decision on each demand: the last one that wrote anything, or else the first.
     ends: HashMap<Key, DecisionText>,
     plan: Plan,
 }
@@ -253,7 +257,7 @@ impl PlanRun<'_> {
         }
     }
 
-    /// Queues demands without a place that time alone makes due again.
+    /// Queues the demands without a place that are due again after a time.
     fn retry(&mut self) {
         let inventory = Arc::clone(&self.world.snapshot().inventory);
         let waits = |demand: &Key| {
@@ -285,11 +289,11 @@ impl PlanRun<'_> {
         let snapshot = self.world.snapshot();
         let writes = snapshot.inventory.writes(&decision);
         if !writes.is_empty() || !self.ends.contains_key(&demand) {
-            let said = DecisionText::of(snapshot, &decision);
-            self.ends.insert(demand.clone(), said);
+            let text = DecisionText::of(snapshot, &decision);
+            self.ends.insert(demand.clone(), text);
         }
-        let made = self.world.make(&writes, self.terms.now);
-        made.map_err(|malformed| Fault::new(&demand, malformed.to_string()))?;
+        let result = self.world.make(&writes, self.terms.now);
+        result.map_err(|malformed| Fault::new(&demand, malformed.to_string()))?;
         self.take_due();
         Ok(())
     }

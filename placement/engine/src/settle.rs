@@ -1,5 +1,5 @@
-//! Wishes of the scheduler itself about a demand, decided once however many want it: the controller, which
-//! sees that the demand changed, and `autoBind: OnCreate`, which answers a create with the binding.
+//! Settlement of a demand by the scheduler itself, decided once for all tasks that need it: the controller,
+//! which sees that the demand changed, and `autoBind: OnCreate`, which answers a create with the binding.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::turns::Part;
 
 impl Engine {
     /// Binds `demand` as the scheduler decides, or writes the reason where nothing fits. If another
-    /// task does this already, on a world with every change up to `since`, its answer is used.
+    /// task already does this, on a world with every change up to `since`, that task's answer is used.
     pub async fn settle(
         &self,
         committer: &dyn Committer,
@@ -47,14 +47,14 @@ impl Engine {
 }
 
 impl Engine {
-    /// Decision about `demand` after the change up to `since` that made it due, by a task that has
-    /// ended.
+    /// The decision of an ended task about `demand`, on a world with the change at `since` that made it
+    /// due.
     pub(crate) fn answered(&self, dialect: &str, demand: &Key, since: Revision) -> Option<Answer> {
         self.slot(dialect)?.answers.take(demand, since, self.clock.now())
     }
 }
 
-/// Wish of the scheduler itself about `demand`.
+/// The binding of `demand` that the scheduler itself requests.
 pub(crate) fn own_wish<'a>(dialect: &'a str, demand: &'a Key) -> Bind<'a> {
     Bind {
         dialect,
@@ -74,8 +74,7 @@ pub(crate) fn answer(bound: &BindOutcome) -> Answer {
     }
 }
 
-/// Result of another task; `None` where that was decided on too old a world, was an error, or never
-/// ended.
+/// Result of another task; `None` where it decided on too old a world, failed, or never ended.
 async fn others(mut settled: watch::Receiver<Option<Settlement>>, since: Revision) -> Option<Settlement> {
     let settled = settled.wait_for(Option::is_some).await.ok()?.clone()?;
     let is_new_enough = matches!(&*settled, Ok(bound) if bound.snapshot.revision >= since);

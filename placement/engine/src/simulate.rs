@@ -1,5 +1,5 @@
-//! Deciding every demand of a set of objects, with no server: for `berth simulate` and scenarios
-//! (docs/concepts.md, "Simulating").
+//! Simulation: decisions on every demand of a set of objects, with no server, for `berth simulate` and
+//! scenarios (docs/concepts.md, "Simulating").
 
 mod aside;
 mod findings;
@@ -31,10 +31,10 @@ pub struct Input {
     pub duplicates: Vec<String>,
 }
 
-/// A configuration that counts where none is stored.
+/// A configuration that applies where none is stored.
 #[derive(Clone)]
 pub struct DefaultConfiguration {
-    /// Its dialect.
+    /// The configured dialect.
     pub dialect: Arc<dyn Dialect>,
     /// The dialect's part of a SchedulerConfiguration.
     pub spec: Value,
@@ -43,7 +43,7 @@ pub struct DefaultConfiguration {
 }
 
 impl DefaultConfiguration {
-    /// Reads a file: one of a system itself, or a SchedulerConfiguration.
+    /// Reads a configuration file of a system itself, or a SchedulerConfiguration.
     ///
     /// # Errors
     /// As of [`config::from_file`].
@@ -57,43 +57,43 @@ impl DefaultConfiguration {
     }
 }
 
-/// The circumstances of a simulation.
+/// Parameters of a simulation.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// The instant to decide for.
     pub now: Timestamp,
-    /// The seed of random strategies; without one, each demand has the seed a live decision on it would have.
+    /// The seed of random strategies; without one, each demand has the seed of a live decision on it.
     pub seed: Option<u64>,
-    /// Whether each demand is decided on the world as given, without the writes of earlier decisions.
+    /// Whether each demand is decided on the input alone, without the writes of earlier decisions.
     pub independent: bool,
 }
 
-/// One demand, decided.
+/// A decided demand.
 pub struct DemandOutcome<'a> {
     /// The world of the decision.
     pub world: &'a World,
-    /// Snapshot to decide on.
+    /// Snapshot of the decision.
     pub snapshot: &'a Snapshot,
     /// The decision.
     pub decision: &'a Decision,
     /// The demand's object.
     pub object: &'a Object,
-    /// Its kind.
+    /// The kind of the object.
     pub kind: &'static str,
 }
 
-/// A world for each dialect, of the same objects.
+/// The objects of an input, in one world for each dialect.
 pub struct Simulation {
     worlds: Vec<World>,
-    /// The objects that were taken, in their order.
+    /// The accepted objects, in the order of the input.
     objects: Vec<(Key, Arc<Object>)>,
     aside: Vec<Aside>,
     findings: Findings,
 }
 
 impl Simulation {
-    /// Reads `inputs` into one world for each of `dialects`. SchedulerConfigurations may be among them:
-    /// as on a server, they win over those of `configurations`. Unusable objects are set aside, and
+    /// Reads `inputs` into one world for each of `dialects`. SchedulerConfigurations may be among them,
+    /// and take precedence over `configurations`, as on a server. Unusable objects are set aside, and
     /// [`Simulation::findings`] reports them.
     #[must_use]
     pub fn load(
@@ -106,7 +106,7 @@ impl Simulation {
         load::load(dialects, catalog, configurations, inputs, now)
     }
 
-    /// Sets that the objects are those of a hub on which the systems run.
+    /// Records that the objects are those of a hub on which the systems run.
     pub fn set_on_hub(&mut self) {
         self.worlds.iter_mut().for_each(World::set_on_hub);
     }
@@ -114,7 +114,7 @@ impl Simulation {
     /// Makes every system decide by the chosen rules, and overrides its configuration.
     ///
     /// # Errors
-    /// When a configuration there is cannot be read.
+    /// When an existing configuration cannot be read.
     pub fn go_by(&mut self, rules: RulesChoice) -> Result<(), Unreadable> {
         self.worlds.iter_mut().try_for_each(|world| world.go_by(rules))
     }
@@ -134,7 +134,7 @@ impl Simulation {
         worlds.find(|world| world.snapshot().dialect.name() == dialect)
     }
 
-    /// The objects that were taken, as they would be stored.
+    /// The accepted objects, in their stored form.
     #[must_use]
     pub fn into_objects(self) -> Vec<(Key, Arc<Object>)> {
         self.objects
@@ -146,7 +146,7 @@ impl Simulation {
         &self.aside
     }
 
-    /// Remarks on the input that was read.
+    /// Findings about the input.
     #[must_use]
     pub fn findings(&self) -> &Findings {
         &self.findings
@@ -186,8 +186,8 @@ impl Simulation {
         list
     }
 
-    /// Decides the demands that `wanted` is true for, in output order, and shows each to `each` before its
-    /// writes are applied for the next.
+    /// Decides the demands that `wanted` accepts, in output order. Each is passed to `each` before its writes
+    /// are applied.
     ///
     /// # Errors
     /// The first error of `each`, or a [`Fault`] of a dialect.
@@ -223,8 +223,8 @@ pub enum NoPlan {
 }
 
 impl Simulation {
-    /// Plan of `steps`, when all due demands are decided: see [`Plan`]. It has the demands with
-    /// `wanted`.
+    /// The plan of `steps`, after all due demands are decided (see [`Plan`]), with the demands that
+    /// `wanted` accepts.
     ///
     /// # Errors
     /// Everything wrong with the changes, or the [`Fault`] of a dialect.
@@ -241,20 +241,20 @@ impl Simulation {
         let mut whole = Plan::default();
         let changed = before.iter().zip(&mut self.worlds);
         for (before, world) in changed.filter(|(_, world)| world.changes() > 0) {
-            let asked = plan::on_drained(before, steps, terms.now);
+            let requested = plan::on_drained(before, steps, terms.now);
             let dialect = &*before.dialect;
-            let (asked, shown) = (
-                |demand: &Key| asked.contains(demand),
+            let (requested, shown) = (
+                |demand: &Key| requested.contains(demand),
                 |demand: &Key| wanted(dialect, demand),
             );
-            let part = Plan::of_some(before, world, &terms.for_plans(), asked, shown);
+            let part = Plan::of_some(before, world, &terms.for_plans(), requested, shown);
             whole.add(part.map_err(NoPlan::Fault)?);
         }
         Ok(whole)
     }
 
-    /// Differences in `other` once all that both ask for is decided, of the demands that `wanted` is true
-    /// for.
+    /// The differences of `other`, after all demands of both are decided, for the demands that `wanted`
+    /// accepts.
     ///
     /// # Errors
     /// The [`Fault`] of a dialect.
@@ -275,7 +275,7 @@ impl Simulation {
         Ok(whole)
     }
 
-    /// Decides everything and makes the writes.
+    /// Decides every demand and applies the writes.
     fn settle(&mut self, terms: &Terms) -> Result<(), Fault> {
         self.run(terms, |_, _| true, |_| Ok(()))
     }

@@ -8,8 +8,8 @@ use berth_dialect_contract::{Ask, ChoiceRefusal, Decision, Dialect, Inventory, R
 
 use crate::aside::aside;
 
-/// A dialect's inventory at a revision. Cloning is cheap; holding one makes the engine fork before its next
-/// change.
+/// A dialect's inventory at a revision. A clone is cheap; while a snapshot exists, the engine forks the
+/// inventory before the next change.
 #[derive(Clone)]
 pub struct Snapshot {
     /// The dialect.
@@ -29,7 +29,7 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// The inventory for a change: in place if there is no snapshot of it, else a fork.
+/// The inventory for a change: itself if no snapshot shares it, else a fork.
 pub(crate) fn writable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
     if Arc::get_mut(inventory).is_none() {
         *inventory = inventory.fork();
@@ -38,9 +38,9 @@ pub(crate) fn writable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory
 }
 
 impl Snapshot {
-    /// Decides `demand` at `now`, with the seed every live decision on this state of the demand has
-    /// (docs/reference.md, "The scheduling report"): so a binding does what an earlier report
-    /// announced. `None` when the demand does not exist.
+    /// Decides `demand` at `now`, with the seed of every live decision on this state of the demand
+    /// (docs/reference.md, "The scheduling report"), so that a binding has the result that an earlier
+    /// report announced. `None` when the demand does not exist.
     ///
     /// # Errors
     /// Only with `chosen`: the targets that cannot be bound, each with its reasons.
@@ -55,7 +55,7 @@ impl Snapshot {
         self.decide_with(demand, chosen, now, seed(object.meta()))
     }
 
-    /// Decides with a seed of the caller's.
+    /// Decides with the given seed.
     ///
     /// # Errors
     /// As [`Snapshot::decide`].
@@ -83,8 +83,8 @@ impl Snapshot {
     }
 }
 
-/// The seed of random strategies: the same for the same uid and generation on every machine and in every
-/// release, so it is written out here (FNV-1a, then one round of mixing) and not left to a hasher that may
+/// The seed of random strategies. It is equal for equal uid and generation on every machine and in every
+/// release, so that it is computed here (FNV-1a, then one round of mixing) and not by a hasher that may
 /// change.
 #[must_use]
 pub fn seed(meta: &Meta) -> u64 {

@@ -1,8 +1,8 @@
-//! Similar names.
+//! Detection of similar names.
 
-/// Names in Kubernetes are no longer than that: longer ones are not compared.
+/// Longest name in Kubernetes; longer texts are not compared.
 const LONGEST: usize = 253;
-/// Number of letters that may differ; in short names, one.
+/// Most letters in which similar names differ; in short names, one.
 const MOST: usize = 2;
 /// Length from which a name is not short.
 const LONG: usize = 6;

@@ -1,4 +1,4 @@
-//! One of several concurrent callers does the work; the others wait for its answer.
+//! Turns of concurrent callers: one does the work, and the others wait for its answer.
 
 use std::collections::HashMap;
 
@@ -11,18 +11,18 @@ pub(crate) struct Turns<T>(Mutex<HashMap<Key, watch::Receiver<Option<T>>>>);
 
 /// Part of a caller in one piece of work.
 pub(crate) enum Part<'a, T> {
-    /// No task does it.
+    /// The caller does the work, which no other caller does.
     Do(Turn<'a, T>),
     /// Another caller does the work.
     Wait(watch::Receiver<Option<T>>),
 }
 
-/// The right to do it. Waiters get the answer by [`Turn::end`], or find it missing when this is
-/// dropped.
+/// The right to do the work. Waiting callers get the answer by [`Turn::end`], and no answer when the
+/// turn is dropped without it.
 pub(crate) struct Turn<'a, T> {
     turns: &'a Turns<T>,
     about: &'a Key,
-    told: watch::Sender<Option<T>>,
+    sender: watch::Sender<Option<T>>,
 }
 
 impl<T> Default for Turns<T> {
@@ -34,22 +34,22 @@ impl<T> Default for Turns<T> {
 impl<T> Turns<T> {
     pub(crate) fn join<'a>(&'a self, about: &'a Key) -> Part<'a, T> {
         let mut turns = self.0.lock();
-        if let Some(told) = turns.get(about) {
-            return Part::Wait(told.clone());
+        if let Some(receiver) = turns.get(about) {
+            return Part::Wait(receiver.clone());
         }
-        let (told, waiting) = watch::channel(None);
-        turns.insert(about.clone(), waiting);
+        let (sender, receiver) = watch::channel(None);
+        turns.insert(about.clone(), receiver);
         Part::Do(Turn {
             turns: self,
             about,
-            told,
+            sender,
         })
     }
 }
 
 impl<T> Turn<'_, T> {
     pub(crate) fn end(self, answer: T) {
-        self.told.send_replace(Some(answer));
+        self.sender.send_replace(Some(answer));
     }
 }
 

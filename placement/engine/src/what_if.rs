@@ -1,5 +1,6 @@
-//! Worlds made up by hand: objects in, snapshot out. Reviews overlay the live world or bring their own,
-//! `simulate` reads files; both decide on the result exactly as the live engine does.
+//! Hypothetical worlds, which turn objects into a snapshot. Reviews overlay the live world or have a
+//! world of their own, and `simulate` reads files; both decide on the snapshot exactly as the live
+//! engine does.
 
 mod preceding;
 
@@ -27,7 +28,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The catalog of `kinds`; of two with one name the later one counts.
+    /// The catalog of `kinds`; of two kinds with one name, the later one counts.
     #[must_use]
     pub fn new(kinds: impl IntoIterator<Item = Arc<dyn Kind>>) -> Self {
         let kinds = kinds
@@ -39,7 +40,7 @@ impl Catalog {
     }
 
     /// The kind named `kind` in the group and version of `api_version`, with its version. The group may be
-    /// one that the kind has in other releases.
+    /// that of the kind in another release.
     #[must_use]
     pub fn find(&self, api_version: &str, kind: &str) -> Option<(&Arc<dyn Kind>, &'static str)> {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
@@ -53,8 +54,8 @@ impl Catalog {
         Some((found, version))
     }
 
-    /// The kinds that people name so: kind, plural, singular or short name in any case, with or without
-    /// `.group`.
+    /// The kinds that `text` names: by kind, plural, singular or short name in any case, with or
+    /// without `.group`.
     #[must_use]
     pub fn named(&self, text: &str) -> Vec<&Arc<dyn Kind>> {
         let (word, group) = text
@@ -82,7 +83,7 @@ impl Catalog {
         self.kinds.values().find(|kind| kind.stored_in() == resource)
     }
 
-    /// Whether any kind of `group` is in it.
+    /// Whether the catalog has a kind of `group`.
     #[must_use]
     pub fn knows_group(&self, group: &str) -> bool {
         self.kinds.keys().any(|(known, _)| *known == group)
@@ -93,7 +94,8 @@ impl Catalog {
     /// not a request.
     ///
     /// # Errors
-    /// Everything wrong with it, with paths that begin with `path` (the object's own paths when it is empty).
+    /// Everything wrong with the object, with paths that begin with `path` (the object's own paths when
+    /// `path` is empty).
     pub fn read(
         &self,
         value: Value,
@@ -107,11 +109,11 @@ impl Catalog {
         }
     }
 
-    /// Reads one object like [`Catalog::read`], and returns it also where its kind has something against it:
-    /// another API server may have stored it all the same.
+    /// Reads one object like [`Catalog::read`], and returns it even if it is invalid for its kind: another
+    /// API server may have stored it all the same.
     ///
     /// # Errors
-    /// Reason why it is no object of its kind.
+    /// Reason why the value is no object of its kind.
     pub(crate) fn judge(
         &self,
         mut value: Value,
@@ -133,8 +135,8 @@ impl Catalog {
         value["apiVersion"] = info.api_version(info.storage_version).into();
         let schema = kind.schema(info.storage_version);
         schema.default(&mut value);
-        // As an update of itself: rules for new objects would reset fields of its state (taint times,
-        // status).
+        // The object is prepared as an update of itself: rules for new objects would reset fields of
+        // its state (taint times, status).
         let old = value.clone();
         let write = berth_apimachinery::Write {
             via: Via::Update,
@@ -142,8 +144,8 @@ impl Catalog {
             now,
         };
         kind.prepare(&write, &mut value);
-        // Fields set by preparation are no change of the object. An object that was never stored is
-        // judged as on create.
+        // Fields that the preparation sets are not changes of the object. An object that was never
+        // stored is validated as on create.
         let old = value.clone();
         let is_new = !stored(&value);
         let write = match is_new {
@@ -200,7 +202,7 @@ impl Catalog {
         })
     }
 
-    /// Known kind that is similar to an unknown one: of another version or spelling.
+    /// A known kind that is similar to an unknown one, with another version or spelling.
     #[must_use]
     pub fn hint(&self, api_version: &str, kind: &str) -> Option<String> {
         let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
@@ -246,15 +248,15 @@ impl Catalog {
             if let Some(hint) = self.hint(api_version, kind) {
                 return vec![FieldError::invalid(join(path, "kind"), shown, hint)];
             }
-            let known: Vec<String> = self.known().collect();
+            let known: Vec<String> = self.kind_names().collect();
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             vec![FieldError::not_supported(join(path, "kind"), shown, &known)]
         })
     }
 
-    /// Every kind of the systems as `group/version Kind`. Kubernetes' own, which they also read, are
-    /// left out.
-    fn known(&self) -> impl Iterator<Item = String> {
+    /// Every kind of the systems as `group/version Kind`, without Kubernetes' own kinds, which the
+    /// systems also read.
+    fn kind_names(&self) -> impl Iterator<Item = String> {
         let own = |kind: &&Arc<dyn Kind>| {
             let group = kind.info().group;
             !group.is_empty() && !group.ends_with(".k8s.io")
@@ -283,20 +285,20 @@ pub(crate) struct WriteVerdict {
     pub(crate) object: Arc<Object>,
     /// Whether no server has stored it yet.
     pub(crate) is_new: bool,
-    /// The paths of fields that its kind has not.
+    /// The paths of fields that the kind does not have.
     pub(crate) unknown: Vec<String>,
-    /// Errors that its kind finds in the object.
+    /// Errors of the object by its kind's rules.
     pub(crate) errors: Vec<FieldError>,
 }
 
-/// Whether a status in a file only lacks fields that its controller would write. A status is a report,
-/// and no decision depends on missing parts of it.
+/// Whether the error is only that a status in a file lacks a field that its controller would write. A
+/// status is a report, and no decision depends on its missing parts.
 fn is_left_unsaid(error: &FieldError) -> bool {
     let field = error.path.strip_prefix("status.");
     error.kind == FieldErrorKind::Required && field.is_some_and(|field| !field.contains(['.', '[']))
 }
 
-/// Whether a server has stored `value` already, or the file describes it so.
+/// Whether a server has stored `value` already, according to the server's fields in it.
 fn stored(value: &Value) -> bool {
     let written = ["uid", "resourceVersion", "creationTimestamp", "generation"];
     value.get("status").is_some() || written.iter().any(|field| value["metadata"].get(field).is_some())
@@ -316,7 +318,7 @@ fn place(value: &mut Value, info: &KindInfo, path: &str) -> Result<(), Vec<Field
     let namespace = match value["metadata"].get("namespace") {
         None | Some(Value::Null) => "",
         Some(Value::String(namespace)) => namespace,
-        // The schema reports the problem.
+        // The schema reports a namespace that is not a text.
         Some(_) => return Ok(()),
     };
     if info.namespaced() {
@@ -339,7 +341,7 @@ fn place(value: &mut Value, info: &KindInfo, path: &str) -> Result<(), Vec<Field
     Ok(())
 }
 
-/// An object that the dialect cannot read, and why.
+/// The reason why the dialect cannot read an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unreadable(pub String);
@@ -348,14 +350,14 @@ pub struct Unreadable(pub String);
 #[derive(Clone)]
 pub struct World {
     snapshot: Snapshot,
-    /// Collections of the snapshot, for finding replaced objects.
+    /// Collections of the snapshot, in which replaced objects are found.
     base: BTreeMap<GroupResource, Collection>,
     objects: BTreeMap<Key, Option<Arc<Object>>>,
-    /// The demands that changes made due, until they are taken.
+    /// The demands that changes made due since the last [`World::take_due`].
     due: MarkedSet<Key>,
     /// Number of changes since [`World::begin`].
     changes: u64,
-    /// The steps before decisions, while they are followed.
+    /// The due keys of steps before decisions, while these are recorded.
     preceding: Option<DueKeys>,
     /// Resources that the steps read.
     followed: Arc<[GroupResource]>,
@@ -376,7 +378,7 @@ impl World {
         )
     }
 
-    /// A world on top of `snapshot`; `base` has the objects of the snapshot, by resource.
+    /// A world over `snapshot`; `base` has the objects of the snapshot, by resource.
     #[must_use]
     pub fn over(snapshot: Snapshot, base: BTreeMap<GroupResource, Collection>) -> Self {
         let preceding = snapshot.dialect.controllers().preceding();
@@ -432,7 +434,7 @@ impl World {
         self.snapshot.dialect.reads().contains(&resource)
     }
 
-    /// The object as this world has it.
+    /// The object at `key` in this world.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<&Arc<Object>> {
         match self.objects.get(key) {
@@ -441,10 +443,10 @@ impl World {
         }
     }
 
-    /// Inserts `object`, and replaces the one at `key`.
+    /// Stores `object` at `key`, and replaces the former object there.
     ///
     /// # Errors
-    /// Reason why the dialect cannot read it.
+    /// Reason why the dialect cannot read `object`.
     pub fn put(&mut self, key: &Key, object: Arc<Object>) -> Result<(), Unreadable> {
         self.change(key, Some(object));
         match self.snapshot.inventory.problem(key) {
@@ -471,7 +473,7 @@ impl World {
         self.note(&change);
     }
 
-    /// Sets that the objects are those of a hub on which the system runs.
+    /// Records that the objects are those of a hub on which the system runs.
     pub fn set_on_hub(&mut self) {
         writable(&mut self.snapshot.inventory).set_on_hub();
     }
@@ -480,7 +482,7 @@ impl World {
     /// rules stays.
     ///
     /// # Errors
-    /// Everything wrong with it, with paths that begin with `path`.
+    /// Everything wrong with the configuration, with paths that begin with `path`.
     pub fn configure(&mut self, spec: &Value, path: &str) -> Result<(), Vec<FieldError>> {
         let errors = self.snapshot.dialect.configuration().validate(spec, path);
         if !errors.is_empty() {
@@ -494,7 +496,7 @@ impl World {
     /// Chooses the rules of decisions.
     ///
     /// # Errors
-    /// When the configuration there is cannot be read.
+    /// When the present configuration cannot be read.
     pub fn go_by(&mut self, rules: RulesChoice) -> Result<(), Unreadable> {
         if rules == self.choice() {
             return Ok(());
@@ -505,7 +507,7 @@ impl World {
         self.store_configuration(&spec, rules).map_err(Unreadable)
     }
 
-    /// The choice of rules in the configuration there is.
+    /// The choice of rules in the present configuration.
     fn choice(&self) -> RulesChoice {
         let stored = self.get(&config::key(self.snapshot.dialect.name()));
         stored.map_or(RulesChoice::default(), |stored| RulesChoice::of(stored.value()))
@@ -533,11 +535,11 @@ impl World {
         self.change(key, None);
     }
 
-    /// Makes the writes of a decision happen in this world, as a server would: a deleted object with
+    /// Applies the writes of a decision to this world, as a server would: a deleted object with
     /// finalizers is marked, and removed when it loses the last one.
     ///
     /// # Errors
-    /// When a written object is invalid; an error of the dialect.
+    /// When a written object is invalid, which is an error of the dialect.
     pub fn make(&mut self, writes: &[Write], now: Timestamp) -> Result<(), DraftError> {
         for write in writes {
             match write.verb {
@@ -548,7 +550,7 @@ impl World {
         Ok(())
     }
 
-    /// Deletes the object at `key`; one with finalizers stays, marked.
+    /// Deletes the object at `key`. An object with finalizers stays, and is marked as deleted.
     ///
     /// # Errors
     /// When the marked object is invalid.
@@ -566,13 +568,13 @@ impl World {
         Ok(())
     }
 
-    /// Stores `value` at `key`, unless it is marked as deleted and has no finalizer left: then it is
-    /// deleted.
+    /// Stores `value` at `key`. An object that is marked as deleted and has no finalizers any more is
+    /// deleted instead.
     fn store(&mut self, key: &Key, value: &Value) -> Result<(), DraftError> {
         let object = Object::new(value, self.snapshot.revision)?;
         let meta = object.meta();
-        let ended = meta.deletion_timestamp().is_some() && meta.finalizers().is_empty();
-        self.change(key, (!ended).then(|| Arc::new(object)));
+        let is_deleted = meta.deletion_timestamp().is_some() && meta.finalizers().is_empty();
+        self.change(key, (!is_deleted).then(|| Arc::new(object)));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The changes that were seen and are not recorded yet: those of a moment fall together, without losing a
+//! The observed changes that are not recorded yet. Changes in a short time are merged, without losing a
 //! cluster.
 
 use std::collections::{BTreeMap, HashMap};
@@ -10,7 +10,7 @@ use berth_storage::Name;
 
 use super::standing::{self, About, DecisionState, differ};
 
-/// Factor on the wait of a step that ends with nothing decided, or nothing compared.
+/// Factor on the wait after a step that ends in a state without a decision, or without a comparison.
 const PENDING: u32 = 8;
 
 /// A change of one decision.
@@ -18,20 +18,20 @@ const PENDING: u32 = 8;
 pub(crate) struct Step {
     /// Subject of the decision.
     pub(crate) about: About,
-    /// State before; `None` where it did not exist.
+    /// State before; `None` where the decision did not exist.
     pub(crate) from: Option<Arc<DecisionState>>,
-    /// State after; `None` where it is gone.
+    /// State after; `None` where the decision does not exist any more.
     pub(crate) to: Option<Arc<DecisionState>>,
-    /// Time of its last step.
+    /// Time of the last merged change.
     pub(crate) at: Timestamp,
-    /// Whether it was not observed.
+    /// Whether the change was not observed.
     pub(crate) unseen: bool,
 }
 
 /// The steps of one decision that are to be recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PendingSteps {
-    /// Since when.
+    /// Time of the first step.
     pub(crate) since: Timestamp,
     /// The steps, oldest first.
     pub(crate) steps: Vec<Step>,
@@ -65,15 +65,15 @@ impl Book {
         self.waiting.contains_key(place)
     }
 
-    /// The decisions there are.
+    /// The known decisions.
     pub(crate) fn places(&self) -> impl Iterator<Item = &Name> {
         self.known.keys()
     }
 
-    /// Records the present state of the decision at `place` (`None`: it is gone).
+    /// Records the present state of the decision at `place`; `None` where it does not exist any more.
     ///
-    /// A decision about another object of the same name is another decision, even if no gap between
-    /// them was observed.
+    /// A decision about another object of the same name is another decision, even if no gap between the
+    /// two was observed.
     pub(crate) fn note(&mut self, place: &Name, to: Option<(About, DecisionState)>, at: Timestamp) {
         if let (Some((was, _)), Some((is, _))) = (self.known.get(place), &to)
             && was.is_of_another(is)
@@ -148,7 +148,7 @@ impl Book {
 
     /// Takes the steps that have waited for `delay` at `now`.
     ///
-    /// Wait for a decision that is not made yet, or not compared: mostly it is about to be.
+    /// Steps wait longer where the decision is not made or not compared yet, since it mostly is soon.
     pub(crate) fn take(&mut self, now: Timestamp, delay: Duration) -> Vec<(Name, PendingSteps)> {
         let is_due = |waiting: &PendingSteps| {
             let last = waiting.steps.last().and_then(|step| step.to.as_ref());
@@ -170,15 +170,15 @@ impl Book {
             .collect()
     }
 
-    /// Puts changes back that cannot be recorded yet. No newer state of these was seen since they were
-    /// taken.
+    /// Puts changes back that cannot be recorded yet. No newer state of their decisions was observed
+    /// since they were taken.
     pub(crate) fn put_back(&mut self, place: Name, waiting: PendingSteps) {
         self.waiting.insert(place, waiting);
     }
 }
 
-/// Whether `step` can be merged into `last`: no cluster in between is lost, and it is not the end of a
-/// decision.
+/// Whether `step` can be merged into `last`: no cluster in between is lost, and the step is not the end
+/// of a decision.
 fn falls_together(last: &Step, step: &Step) -> bool {
     let (Some(was), Some(is)) = (&last.to, &step.to) else {
         return false;
@@ -203,15 +203,15 @@ mod tests {
         Timestamp::from_millisecond(millis).unwrap()
     }
 
-    /// The steps that are recorded of one decision that stands so one after the other: phase and clusters.
-    fn steps(seen: &[Option<(&str, &[&str])>]) -> Vec<String> {
+    /// The recorded steps of one decision with these successive states, each a phase and clusters.
+    fn steps(states: &[Option<(&str, &[&str])>]) -> Vec<String> {
         let mut book = Book::default();
         let place = Name::new("ns", "p.ocm");
-        for (millis, side) in (0..).zip(seen) {
+        for (millis, side) in (0..).zip(states) {
             let to = side.map(|(phase, clusters)| (About::default(), standing(phase, clusters)));
             book.note(&place, to, at(millis));
         }
-        let told = |side: &Option<Arc<DecisionState>>| match side {
+        let text = |side: &Option<Arc<DecisionState>>| match side {
             None => "-".to_owned(),
             Some(standing) => format!("{} {}", standing.phase, standing.names().collect::<String>()),
         };
@@ -219,7 +219,7 @@ mod tests {
         taken
             .iter()
             .flat_map(|(_, waiting)| &waiting.steps)
-            .map(|step| format!("{} > {}", told(&step.from), told(&step.to)))
+            .map(|step| format!("{} > {}", text(&step.from), text(&step.to)))
             .collect()
     }
 

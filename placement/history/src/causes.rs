@@ -1,8 +1,9 @@
-//! Causes of changed decisions: the changes of objects that made them due, noted when they are folded.
+//! Causes of changed decisions: the changes of objects that made the decisions due, noted when they are
+//! folded.
 //!
-//! A note for each change that made a decision due: the last few for each decision. Revisions
-//! distinguish two in quick succession. A note is forgotten after its use, or when it is too old. Their
-//! number is limited by the decisions, by [`EACH`] and by [`MOST`].
+//! Each decision has notes of the last few changes that made it due. Revisions distinguish changes in
+//! quick succession. A note is forgotten after its use, or when it is too old. The number of notes is
+//! limited by the number of decisions, by [`EACH`] and by [`MOST`].
 
 mod notes;
 
@@ -19,11 +20,12 @@ use serde::Deserialize;
 
 use self::notes::{Dues, Views};
 
-/// Time after a decision in which a change may still be its cause.
+/// Longest time between a change and an observed decision of which it may be the cause.
 const SOON: Duration = Duration::from_secs(10);
 /// Time for which a change waits for its decision.
 const LONG: Duration = Duration::from_mins(10);
-/// Most decisions with notes; then all are forgotten, and causes are missing for a moment.
+/// Most decisions with notes. Beyond that, all notes are forgotten, and causes are missing for a
+/// moment.
 const MOST: usize = 200_000;
 
 /// A change of an object.
@@ -33,15 +35,15 @@ pub(crate) struct ObjectChange {
     key: Key,
     /// `Created`, `Updated` or `Deleted`.
     verb: &'static str,
-    /// When.
+    /// Revision of the change.
     revision: Revision,
     /// The object after the change.
     object: Arc<Object>,
-    /// Field manager of the change, where the object itself does not have it.
+    /// Field manager of the change, where the object itself does not name it.
     manager: Option<Arc<str>>,
 }
 
-/// Field managers of objects whose managed fields are not here: copies of a hub's.
+/// Field managers of objects whose managed fields are not stored here: copies of a hub's objects.
 pub type Managers = Arc<dyn Fn(&Key) -> Option<Arc<str>> + Send + Sync>;
 
 /// A change that may be the cause of another.
@@ -54,21 +56,21 @@ struct Note {
 /// Notes about one demand, or about all of a dialect.
 #[derive(Clone, Debug, Default)]
 struct Slot {
-    /// Changes that made it due.
+    /// Changes that made the demand due.
     decide: Dues,
-    /// Changes of its form.
+    /// Changes that may have altered the form of the demand's Decision.
     view: Views,
-    /// Its own creation, of the newest object of that name.
-    made: Option<Note>,
-    /// Its own deletion. Later changes are not causes of its end, and the deletion is not the cause for
-    /// the next object of that name.
-    gone: Option<Note>,
+    /// The creation of the demand, of the newest object of that name.
+    creation: Option<Note>,
+    /// The deletion of the demand. Later changes are not causes of its end, and the deletion is not a
+    /// cause for the next object of that name.
+    deletion: Option<Note>,
 }
 
 /// The causes of future decisions.
 pub(crate) struct Causes {
     clock: Arc<dyn Clock>,
-    /// Resources that are named to readers of any namespace.
+    /// Resources whose objects are named to readers of any namespace.
     of_clusters: BTreeSet<GroupResource>,
     managers: Option<Managers>,
     notes: Mutex<Notes>,
@@ -81,8 +83,8 @@ struct Notes {
 }
 
 impl Causes {
-    /// Empty. Objects of `of_clusters` are named to readers of any namespace; `managers` has the field
-    /// managers of objects that do not have them.
+    /// Causes without notes. Objects of `of_clusters` are named to readers of any namespace; `managers`
+    /// has the field managers of objects that do not name them.
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
         of_clusters: BTreeSet<GroupResource>,
@@ -96,7 +98,7 @@ impl Causes {
         }
     }
 
-    /// Takes the cause of the decision on `demand`, of the changes up to `through`.
+    /// Takes the cause of the decision on `demand`, from the changes up to `through`.
     pub(crate) fn take_due(&self, dialect: &str, demand: &Key, through: Revision) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
@@ -111,7 +113,7 @@ impl Causes {
         Some(self.shown_to(demand, &note.change, more))
     }
 
-    /// The decision on `demand`, made on `through`, had nothing to write.
+    /// Records that the decision on `demand` at `through` had nothing to write.
     pub(crate) fn settled(&self, demand: &Key, through: Revision) {
         let now = self.clock.now();
         if let Some(slot) = self.notes.lock().of.get_mut(demand) {
@@ -119,9 +121,9 @@ impl Causes {
         }
     }
 
-    /// Changes that may have altered the form of `demand`, which was seen at `seen` and not decided
-    /// here. Of several changes the newest one before that time counts; later ones wait for the changes
-    /// that follow from them.
+    /// Takes the cause of a change of the decision on `demand` that was not decided here and was
+    /// observed at `seen`. Of several changes that may be the cause, the newest one before that time
+    /// counts; later ones are kept for their own consequences.
     pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen: Timestamp) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
@@ -132,8 +134,8 @@ impl Causes {
             .and_then(|slot| slot.decide.seen(seen, now, soon));
         let slot = notes.of.get_mut(demand);
         let own = slot.and_then(|slot| {
-            let gone = slot.gone.as_ref().map(|note| note.change.revision);
-            let is_other = |note: &Note| Some(note.change.revision) != gone;
+            let deletion = slot.deletion.as_ref().map(|note| note.change.revision);
+            let is_other = |note: &Note| Some(note.change.revision) != deletion;
             let due = slot.decide.seen(seen, now, is_other);
             let view = slot.view.seen(seen, |note| soon(note) && is_other(note));
             let found = earlier_seen(due, view.map(|note| (note, 0)), seen);
@@ -141,39 +143,40 @@ impl Causes {
                 slot.decide.drop_through(note.change.revision);
                 slot.view.drop_through(note.change.revision);
             }
-            let made = slot.made.clone().filter(soon);
-            found.or(made.map(|note| (note, 0)))
+            let creation = slot.creation.clone().filter(soon);
+            found.or(creation.map(|note| (note, 0)))
         });
         let found = earlier_seen(own, of_all, seen);
         drop(notes);
         found.map(|(note, more)| self.shown_to(demand, &note.change, more))
     }
 
-    /// The deletion of `demand`, whose end was seen at `seen`.
+    /// Takes the deletion of `demand`, whose end was observed at `seen`.
     pub(crate) fn take_gone(&self, demand: &Key, seen: Timestamp) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let slot = notes.of.get_mut(demand)?;
-        let gone = slot.gone.take()?;
+        let deletion = slot.deletion.take()?;
         let is_replaced = slot
-            .made
+            .creation
             .as_ref()
-            .is_some_and(|made| made.change.revision > gone.change.revision);
+            .is_some_and(|creation| creation.change.revision > deletion.change.revision);
         match is_replaced {
             true => {
-                slot.decide.drop_through(gone.change.revision);
-                slot.view.drop_through(gone.change.revision);
+                slot.decide.drop_through(deletion.change.revision);
+                slot.view.drop_through(deletion.change.revision);
             }
             false => drop(notes.of.remove(demand)),
         }
         drop(notes);
-        within(gone.at, seen, SOON).then(|| self.shown_to(demand, &gone.change, 0))
+        within(deletion.at, seen, SOON).then(|| self.shown_to(demand, &deletion.change, 0))
     }
 
-    /// `change`, after `more` others, as readers of the decision on `demand` may see it.
+    /// The part of `change`, which came after `more` others, that readers of the decision on `demand`
+    /// may see.
     fn shown_to(&self, demand: &Key, change: &ObjectChange, more: u64) -> RecordCause {
-        let cause = change.told(more);
+        let cause = change.as_cause(more);
         let namespace = match demand.namespace.is_empty() {
-            // A namespace that wants a place.
+            // The demand is itself a namespace.
             true => &demand.name,
             false => &demand.namespace,
         };
@@ -196,7 +199,7 @@ impl Causes {
         let keep = |slot: &mut Slot| {
             slot.decide.drop_over(now);
             slot.view.drop_over(now);
-            let moments = [&slot.made, &slot.gone].into_iter().flatten();
+            let moments = [&slot.creation, &slot.deletion].into_iter().flatten();
             let is_soon = moments.into_iter().any(|note| within(note.at, now, SOON));
             is_soon || !slot.decide.is_empty() || !slot.view.is_empty()
         };
@@ -217,7 +220,7 @@ fn newest(one: Option<(Note, u64)>, other: Option<(Note, u64)>) -> Option<(Note,
     }
 }
 
-/// The newer one of two that both existed when their effect was `seen`.
+/// The newer one of two notes that both existed when their effect was `seen`.
 fn earlier_seen(
     one: Option<(Note, u64)>,
     other: Option<(Note, u64)>,
@@ -247,7 +250,7 @@ impl ObjectChange {
         })
     }
 
-    fn told(&self, more: u64) -> RecordCause {
+    fn as_cause(&self, more: u64) -> RecordCause {
         RecordCause {
             r#type: CauseType::Object,
             verb: self.verb.to_owned(),
@@ -279,7 +282,7 @@ fn kind(object: &Object) -> String {
         .map_or_else(|_| String::new(), |KindChanges { kind }| kind)
 }
 
-/// Last field manager of `object`; empty where its managed fields lack it.
+/// Last field manager of `object`; empty where its managed fields name none.
 fn manager(object: &Object) -> String {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -292,7 +295,7 @@ fn manager(object: &Object) -> String {
         return String::new();
     }
     let entries: Vec<Entry> = serde_json::from_slice(bytes).unwrap_or_default();
-    // Times are of whole seconds: of several in one, the last in the list.
+    // Times are in whole seconds: of several entries in one second, the last of the list counts.
     let newest = entries.into_iter().max_by(|a, b| a.time.cmp(&b.time));
     newest.map(|entry| entry.manager).unwrap_or_default()
 }
@@ -336,11 +339,11 @@ impl Witness for Causes {
             }
             AffectedDemands::All => notes.of_all.entry(dialect).or_default().view.add(note.clone()),
         }
-        // Changes of the demand itself, if it was marked.
+        // The change may be of a demand with notes itself.
         if let Some(slot) = notes.of.get_mut(&change.key) {
             match (&change.old, &change.new) {
-                (_, None) => slot.gone = Some(note),
-                (None, Some(_)) => slot.made = Some(note),
+                (_, None) => slot.deletion = Some(note),
+                (None, Some(_)) => slot.creation = Some(note),
                 (Some(_), Some(_)) => {}
             }
         }

@@ -2,8 +2,8 @@
 //! cause.
 //!
 //! Records are objects of Berth's own store, so that checks at start, backups, encryption, migration
-//! and watches work for them, too; behind a hub they are never on the hub. Start reading at
-//! [`recorder`]; the content of a record is made in [`record`], which is pure.
+//! and watches work for them, too; they are never on a hub. Start reading at [`recorder`]; [`record`],
+//! which is pure, computes the content of a record.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -28,14 +28,14 @@
 //! }
 //! ```
 
+mod bind_listener;
 mod book;
 pub mod causes;
+pub mod decision_text;
 pub mod reasons;
 pub mod record;
 mod record_index;
 mod recorder;
-pub mod said;
-mod seen;
 pub mod standing;
 
 use std::sync::Arc;
@@ -49,9 +49,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use self::bind_listener::BindListener;
 use self::causes::{Causes, Managers};
 use self::recorder::Recorder;
-use self::seen::BindListener;
 
 /// Parts of the history.
 pub struct History {
@@ -59,10 +59,10 @@ pub struct History {
     projection: Arc<Projection>,
     store: Arc<dyn Store>,
     bounds: Bounds,
-    /// The resource of namespaces, where the store has all of them.
+    /// The resource of namespaces, where the store has all namespaces.
     namespaces: Option<GroupResource>,
     causes: Arc<Causes>,
-    seen: Arc<BindListener>,
+    listener: Arc<BindListener>,
 }
 
 /// The recorder at work.
@@ -72,9 +72,9 @@ pub struct RunningRecorder {
 }
 
 impl History {
-    /// History of the decisions of `engine` in `projection`, kept in `store` within `bounds`. With
-    /// `namespaces`, their resource in that store, records are deleted with their namespace; `managers`
-    /// has the field managers of copies of a hub's objects.
+    /// The history of the decisions of `engine` in `projection`, stored in `store` within `bounds`.
+    /// With `namespaces`, the resource of namespaces in that store, records are deleted with their
+    /// namespace. `managers` has the field managers of copies of a hub's objects.
     ///
     /// # Errors
     /// When the engine has another witness already.
@@ -92,7 +92,7 @@ impl History {
         });
         let causes = Causes::new(Arc::clone(engine.clock()), of_clusters.collect(), managers);
         let causes = Arc::new(causes);
-        let seen = Arc::new(BindListener::new(Arc::clone(engine.clock()), Arc::clone(&causes)));
+        let listener = Arc::new(BindListener::new(Arc::clone(engine.clock()), Arc::clone(&causes)));
         if bounds.per_decision > 0 {
             engine.witness(Arc::clone(&causes) as Arc<_>)?;
         }
@@ -103,18 +103,18 @@ impl History {
             bounds,
             namespaces,
             causes,
-            seen,
+            listener,
         }))
     }
 
     /// Observer for bindings; `None` where no history is kept.
     #[must_use]
     pub fn observer(&self) -> Option<Arc<dyn BindObserver>> {
-        (self.bounds.per_decision > 0).then(|| Arc::clone(&self.seen) as Arc<_>)
+        (self.bounds.per_decision > 0).then(|| Arc::clone(&self.listener) as Arc<_>)
     }
 
-    /// Starts to record, or removes all records where none are to be kept. Where servers share the
-    /// store, `leading` is true in the one that records changes of no known server.
+    /// Starts to record, or deletes all records where no history is kept. Where servers share the
+    /// store, `leading` is true in the server that records changes which no server made.
     #[must_use]
     pub fn spawn(self: &Arc<Self>, leading: watch::Receiver<bool>) -> RunningRecorder {
         let stop = CancellationToken::new();

@@ -1,8 +1,8 @@
-//! Numbers of targets that each reason refuses, in little room: it is remembered of every decision.
+//! Number of targets that each reason refuses, in little memory, since it is stored for every decision.
 
 use std::collections::BTreeMap;
 
-/// The counts by plugin and reason, in that order. They are few; a map takes ten times the room.
+/// The counts, sorted by plugin and reason. They are few, and a map would take ten times the memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reasons(Box<[Count]>);
 
@@ -39,7 +39,7 @@ impl Reasons {
     }
 }
 
-/// The last of duplicates is kept.
+/// Counts from a list; of duplicates, the last one counts.
 impl<P: AsRef<str>, R: AsRef<str>> FromIterator<((P, R), i64)> for Reasons {
     fn from_iter<I: IntoIterator<Item = ((P, R), i64)>>(counts: I) -> Self {
         let sorted: BTreeMap<(Box<str>, Box<str>), i64> = counts

@@ -1,4 +1,4 @@
-//! A record of one change of a decision, computed from its state before and after: pure.
+//! A record of one change of a decision, as a pure function of the states before and after it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use berth_scheduling_api::shared::Manifest;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::decision_text::DecisionText;
 use super::reasons::Reasons;
-use super::said::DecisionText;
 use super::standing::{About, Agreement, DecisionState, SHOWN};
 
-/// The label with the decision's name, where that is a label's value.
+/// The label with the decision's name, where the name is a valid label value.
 pub const DECISION_LABEL: &str = "decision";
 /// The label with the system's name.
 pub const SYSTEM_LABEL: &str = "system";
 
-/// One change of a decision, with all that is known of it.
+/// One change of a decision, with all known facts.
 pub(crate) struct Change<'a> {
     /// The name of the decision.
     pub(crate) decision: &'a str,
@@ -29,15 +29,15 @@ pub(crate) struct Change<'a> {
     pub(crate) about: &'a About,
     /// Time of the observation.
     pub(crate) at: Timestamp,
-    /// Standing before.
+    /// State before.
     pub(crate) from: Option<&'a DecisionState>,
-    /// Standing after.
+    /// State after.
     pub(crate) to: Option<&'a DecisionState>,
-    /// Words of the decision of that change, where Berth made it.
-    pub(crate) said: Option<&'a DecisionText>,
-    /// Otherwise the change of an object at that time.
-    pub(crate) seen: Option<RecordCause>,
-    /// Whether it was not observed.
+    /// Text of the decision that made the change, where Berth decided.
+    pub(crate) text: Option<&'a DecisionText>,
+    /// Cause of the change where Berth did not decide: a change of an object at that time.
+    pub(crate) observed_cause: Option<RecordCause>,
+    /// Whether the change was not observed.
     pub(crate) unseen: bool,
 }
 
@@ -56,14 +56,14 @@ pub(crate) fn moved<'a>(from: Option<&'a DecisionState>, to: Option<&'a Decision
 /// The record of `change`.
 pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
     let [joined, left] = moved(change.from, change.to);
-    let held = |side: Option<&DecisionState>| side.map(DecisionState::held);
-    let said = change.said;
+    let amounts_of = |side: Option<&DecisionState>| side.map(DecisionState::held);
+    let text = change.text;
     let mut to = change.to.map(DecisionState::cut);
-    if let (Some(to), Some(said)) = (&mut to, said) {
-        to.message.clone_from(&said.message);
+    if let (Some(to), Some(text)) = (&mut to, text) {
+        to.message.clone_from(&text.message);
     }
-    let after = said
-        .map(|said| &said.reasons)
+    let after = text
+        .map(|text| &text.reasons)
         .or(change.to.and_then(|to| to.reasons.as_ref()));
     let before = change.from.and_then(|from| from.reasons.as_ref());
     RecordSpec {
@@ -71,11 +71,11 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
         dialect: Arc::clone(&change.about.dialect),
         source_ref: Arc::clone(&change.about.source_ref),
         at: time::rfc3339_micro(change.at),
-        change: verdict(held(change.from).as_ref(), held(change.to).as_ref())
+        change: verdict(amounts_of(change.from).as_ref(), amounts_of(change.to).as_ref())
             .as_str()
             .into(),
         from: change.from.map(DecisionState::cut),
-        clusters: clusters(&joined, &left, said),
+        clusters: clusters(&joined, &left, text),
         joined_count: joined.len(),
         left_count: left.len(),
         // A missing decision has no refusals.
@@ -91,14 +91,14 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
     }
 }
 
-fn clusters(joined: &[&str], left: &[&str], said: Option<&DecisionText>) -> Vec<MovedCluster> {
-    let told = |name: &str, part: Move| {
-        let mut all = said.iter().flat_map(|said| &said.clusters);
+fn clusters(joined: &[&str], left: &[&str], text: Option<&DecisionText>) -> Vec<MovedCluster> {
+    let entry = |name: &str, part: Move| {
+        let mut all = text.iter().flat_map(|text| &text.clusters);
         let known = all.find(|cluster| cluster.cluster_name == name && cluster.change == part);
         known.cloned().unwrap_or_else(|| MovedCluster::named(name, part))
     };
-    let joined = joined.iter().take(SHOWN).map(|name| told(name, Move::Joined));
-    let left = left.iter().take(SHOWN).map(|name| told(name, Move::Left));
+    let joined = joined.iter().take(SHOWN).map(|name| entry(name, Move::Joined));
+    let left = left.iter().take(SHOWN).map(|name| entry(name, Move::Left));
     joined.chain(left).collect()
 }
 
@@ -116,34 +116,34 @@ fn reasons(before: Option<&Reasons>, after: Option<&Reasons>) -> Vec<ReasonChang
 }
 
 fn cause(change: &Change<'_>) -> RecordCause {
-    match (change.said, &change.seen) {
+    match (change.text, &change.observed_cause) {
         _ if change.unseen => RecordCause::of(CauseType::Unseen),
-        (Some(said), _) if said.by.is_some() => RecordCause::of(CauseType::Request),
-        (Some(said), _) => said
+        (Some(text), _) if text.by.is_some() => RecordCause::of(CauseType::Request),
+        (Some(text), _) => text
             .cause
             .clone()
             .unwrap_or_else(|| RecordCause::of(CauseType::Time)),
-        (None, Some(seen)) => seen.clone(),
+        (None, Some(observed_cause)) => observed_cause.clone(),
         (None, None) => RecordCause::of(CauseType::Time),
     }
 }
 
 fn actor(change: &Change<'_>) -> RecordActor {
-    match (change.said, &change.seen) {
+    match (change.text, &change.observed_cause) {
         _ if change.unseen => RecordActor::default(),
-        (Some(said), _) => RecordActor {
-            user: said.by.clone().unwrap_or_else(|| said.actor.to_owned()),
+        (Some(text), _) => RecordActor {
+            user: text.by.clone().unwrap_or_else(|| text.actor.to_owned()),
             field_manager: String::new(),
         },
-        (None, Some(seen)) => RecordActor {
+        (None, Some(observed_cause)) => RecordActor {
             user: String::new(),
-            field_manager: seen.field_manager.clone(),
+            field_manager: observed_cause.field_manager.clone(),
         },
         (None, None) => RecordActor::default(),
     }
 }
 
-/// The counts after the change that `spec` records: the counts before the next one.
+/// The counts after the change in `spec`, which are the counts before the next change.
 pub(crate) fn counts_after(spec: &RecordSpec) -> Option<Reasons> {
     let counts = spec.reasons.iter();
     let counts = counts
@@ -152,8 +152,8 @@ pub(crate) fn counts_after(spec: &RecordSpec) -> Option<Reasons> {
     spec.counted.then(|| counts.collect())
 }
 
-/// The name of a record of `decision`: those of one decision sort by their numbers, which are microseconds
-/// since 1970.
+/// The name of a record of `decision`. Names of records of one decision sort by `number`, which is
+/// microseconds since 1970.
 pub(crate) fn name(decision: &str, number: i64) -> String {
     format!("{decision}.{number:014x}")
 }
@@ -164,7 +164,7 @@ pub(crate) fn number(name: &str) -> Option<i64> {
     i64::from_str_radix(number, 16).ok()
 }
 
-/// A DecisionRecord, or a ClusterDecisionRecord where it has no namespace.
+/// The object of a record: a DecisionRecord, or a ClusterDecisionRecord where there is no namespace.
 pub(crate) fn object(
     namespace: &str,
     name: &str,

@@ -26,19 +26,19 @@ pub(crate) struct Last {
     pub(crate) name: Arc<str>,
     /// Subject of the decision.
     pub(crate) about: About,
-    /// Standing since then, with the counts.
+    /// State since then, with the counts.
     pub(crate) to: Option<Arc<DecisionState>>,
 }
 
 /// The index.
 #[derive(Default)]
 pub(crate) struct RecordIndex {
-    /// The records of each decision, sorted by name, which is by age. They are few.
+    /// The records of each decision, sorted by name and so by age. They are few.
     records: BTreeMap<Name, Vec<(Arc<str>, IndexEntry)>>,
     last: BTreeMap<Name, Last>,
     /// The records of each namespace.
     shares: BTreeMap<Arc<str>, Share>,
-    /// The namespaces by their bytes.
+    /// The namespaces, sorted by the bytes of their records.
     sizes: BTreeSet<(usize, Arc<str>)>,
     bytes: usize,
 }
@@ -46,13 +46,13 @@ pub(crate) struct RecordIndex {
 /// The records of one namespace.
 #[derive(Default)]
 struct Share {
-    /// By age, then by decision and name.
+    /// The records, sorted by age, then by decision and name.
     ages: BTreeSet<(Timestamp, Arc<str>, Arc<str>)>,
     bytes: usize,
 }
 
 impl RecordIndex {
-    /// Records that `object` is there, which `book` may have seen happen.
+    /// Adds the record `object`. `book` may already have the state of its decision.
     pub(crate) fn add(&mut self, object: &Object, book: &Book) {
         #[derive(serde::Deserialize)]
         struct RecordPage {
@@ -66,8 +66,8 @@ impl RecordIndex {
         }
         match object.view::<RecordPage>() {
             Ok(RecordPage { spec }) => {
-                let made = meta.creation_timestamp().unwrap_or_default();
-                self.put(place, meta.name(), &spec, object.len(), made, book);
+                let created = meta.creation_timestamp().unwrap_or_default();
+                self.put(place, meta.name(), &spec, object.len(), created, book);
             }
             Err(error) => {
                 tracing::warn!(name = meta.name(), namespace = meta.namespace(), %error, "this DecisionRecord cannot be read and is not counted or removed by age; delete it");
@@ -75,7 +75,7 @@ impl RecordIndex {
         }
     }
 
-    /// Takes in the record `name` of the decision at `place`, which is of so many `bytes` and was made `at`.
+    /// Adds the record `name` of the decision at `place`, which has `bytes` and was made `at`.
     pub(crate) fn put(
         &mut self,
         place: Name,
@@ -86,11 +86,11 @@ impl RecordIndex {
         book: &Book,
     ) {
         let name: Arc<str> = name.into();
-        let kept = IndexEntry { at, bytes };
+        let entry = IndexEntry { at, bytes };
         let records = self.records.entry(place.clone()).or_default();
         match find(records, &name) {
             Ok(_) => return,
-            Err(at) => records.insert(at, (Arc::clone(&name), kept)),
+            Err(at) => records.insert(at, (Arc::clone(&name), entry)),
         }
         let aged = (at, Arc::clone(&place.name), Arc::clone(&name));
         self.change_share(&place.namespace, |share| {
@@ -110,7 +110,7 @@ impl RecordIndex {
         }
     }
 
-    /// Records that the record `name` of the decision at `place` is gone.
+    /// Removes the record `name` of the decision at `place` from the index.
     pub(crate) fn remove(&mut self, place: &Name, name: &str) {
         let Some(records) = self.records.get_mut(place) else {
             return;
@@ -118,14 +118,14 @@ impl RecordIndex {
         let Ok(index) = find(records, name) else {
             return;
         };
-        let (name, kept) = records.remove(index);
+        let (name, entry) = records.remove(index);
         if records.is_empty() {
             self.records.remove(place);
             self.last.remove(place);
         }
-        let aged = (kept.at, Arc::clone(&place.name), name);
+        let aged = (entry.at, Arc::clone(&place.name), name);
         self.change_share(&place.namespace, |share| {
-            share.bytes -= kept.bytes;
+            share.bytes -= entry.bytes;
             share.ages.remove(&aged);
         });
     }
@@ -144,7 +144,7 @@ impl RecordIndex {
         }
     }
 
-    /// Records that the record `object` is gone.
+    /// Removes the record `object` from the index.
     pub(crate) fn drop(&mut self, object: &Object) {
         if let Some(place) = place(object) {
             self.remove(&place, object.meta().name());
@@ -156,12 +156,12 @@ impl RecordIndex {
         self.last.get(place)
     }
 
-    /// The decisions there are records of, each with the newest.
+    /// The decisions with records, each with its newest record.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&Name, &Last)> {
         self.last.iter()
     }
 
-    /// The namespaces there are records in.
+    /// The namespaces with records.
     pub(crate) fn namespaces(&self) -> BTreeSet<Arc<str>> {
         self.records
             .keys()
@@ -170,7 +170,7 @@ impl RecordIndex {
             .collect()
     }
 
-    /// Removes all records in `namespace`.
+    /// Removes all records in `namespace` from the index, and returns them.
     pub(crate) fn take_namespace(&mut self, namespace: &str) -> Vec<(Name, Arc<str>)> {
         let of = |place: &&Name| *place.namespace == *namespace;
         let places: Vec<Name> = self.records.keys().filter(of).cloned().collect();
@@ -183,7 +183,7 @@ impl RecordIndex {
         all
     }
 
-    /// Removes records of the decision at `place` beyond its limit.
+    /// Removes records of the decision at `place` beyond its limit from the index, and returns them.
     pub(crate) fn take_surplus_of(&mut self, place: &Name, bounds: &Bounds) -> Vec<(Name, Arc<str>)> {
         let Some(records) = self.records.get(place) else {
             return Vec::new();
@@ -195,9 +195,9 @@ impl RecordIndex {
         all
     }
 
-    /// Removes records that are too old at `now`. Then, while there are too many in total, removes the
-    /// oldest record of the namespace with most: a namespace with flapping decisions does not push out
-    /// the history of others.
+    /// Removes records that are too old at `now` from the index, and returns them. Then, while there
+    /// are too many in total, removes the oldest record of the namespace with most, so that a namespace
+    /// with flapping decisions does not displace the history of others.
     pub(crate) fn take_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
         let mut all = Vec::new();
         if bounds.max_age != Duration::ZERO
@@ -221,7 +221,7 @@ impl RecordIndex {
         all
     }
 
-    /// Removes records beyond the limit, of every decision.
+    /// Removes records of every decision beyond the limits from the index, and returns them.
     pub(crate) fn take_all_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
         let over = |(_, records): &(&Name, &Vec<(Arc<str>, IndexEntry)>)| records.len() > bounds.per_decision;
         let places: Vec<Name> = self
@@ -245,7 +245,7 @@ impl RecordIndex {
     }
 }
 
-/// Position of the record `name`, or the one it would have.
+/// Position of the record `name`, or the position at which it would be inserted.
 fn find(records: &[(Arc<str>, IndexEntry)], name: &str) -> Result<usize, usize> {
     records.binary_search_by(|(known, _)| (**known).cmp(name))
 }
@@ -255,7 +255,7 @@ fn names(records: &[(Arc<str>, IndexEntry)]) -> impl Iterator<Item = &Arc<str>> 
     records.iter().map(|(name, _)| name)
 }
 
-/// Place of the decision that `object` is a record of, whose name is that of the decision, and a number.
+/// Place of the decision of the record `object`, whose name consists of the decision's name and a number.
 fn place(object: &Object) -> Option<Name> {
     let meta = object.meta();
     let (decision, _) = meta.name().rsplit_once('.')?;
@@ -319,11 +319,11 @@ mod tests {
     #[test]
     fn what_a_record_says_takes_no_room_where_the_book_says_the_same() {
         let (place, mut book) = (Name::new("ns", "a"), Book::default());
-        let seen = DecisionState {
+        let state = DecisionState {
             reasons: Some([(("P", "R"), 2)].into_iter().collect()),
             ..standing::standing("3", &[])
         };
-        book.know(place.clone(), About::default(), seen.into());
+        book.know(place.clone(), About::default(), state.into());
         let mut index = RecordIndex::default();
         let mut shares = |second| {
             index.add(&record("a", second), &book);

@@ -1,9 +1,9 @@
-//! The recorder: follows the Decisions that are shown, and writes a record of each change, a moment later and
-//! many at once.
+//! The recorder, which watches the Decisions of the API and writes a record of each change, a moment later
+//! and many at once.
 //!
-//! Nothing waits for it, and nothing is decided for it: reasons and scores in a record are those of the
-//! written decision. Where servers share a store, the server that made a change records it, and the
-//! leader records all others.
+//! Nothing waits for the recorder, and nothing is decided for it: reasons and scores in a record are
+//! those of the written decision. Where servers share a store, the server that made a change records
+//! it, and the leader records all others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,17 +27,17 @@ use super::standing::{self, About, DecisionState, differ};
 
 /// Time for collecting changes before they are recorded.
 const DELAY: Duration = Duration::from_millis(250);
-/// Time for which the leader, where servers share a store, leaves a change to the server that made it.
+/// Time for which the leader of servers that share a store leaves a change to the server that made it.
 const GRACE: Duration = Duration::from_secs(2);
 /// Interval between checks for old records.
 const SWEEP: Duration = Duration::from_secs(15);
-/// Delay before a store that did not answer is asked again.
+/// Delay before the next attempt at a store that did not answer.
 const RETRY: Duration = Duration::from_secs(1);
 /// Time limit for the last changes to be shown when the server ends.
 const LAST: Duration = Duration::from_secs(2);
-/// Number of events that are taken at once.
+/// Most events that are processed at once.
 const BATCH: usize = 512;
-/// Number of records that are written in one commit.
+/// Most records that are written in one commit.
 const TOGETHER: usize = 128;
 
 pub(super) struct Recorder {
@@ -45,7 +45,7 @@ pub(super) struct Recorder {
     leading: watch::Receiver<bool>,
     book: Book,
     recorded: RecordIndex,
-    /// Time of the start: older decisions are no changes when they are first seen.
+    /// Time of the start: older decisions are not changes when they are first observed.
     started: Timestamp,
     /// The last number in a name.
     number: i64,
@@ -53,11 +53,11 @@ pub(super) struct Recorder {
     is_stale: bool,
 }
 
-/// Sources that the recorder follows.
+/// Watches of the recorder.
 struct RecorderSources {
     decisions: Box<dyn Watch>,
     /// Revision of each resource in the list that the watch began with.
-    seen: BTreeMap<GroupResource, berth_apimachinery::Revision>,
+    list_revisions: BTreeMap<GroupResource, berth_apimachinery::Revision>,
     records: Box<dyn Watch>,
 }
 
@@ -75,7 +75,7 @@ impl Recorder {
         }
     }
 
-    /// Removes all records, where none are to be kept.
+    /// Deletes all records, where no history is kept.
     pub(super) async fn clear(mut self, stop: CancellationToken) {
         loop {
             tokio::select! {
@@ -109,9 +109,9 @@ impl Recorder {
             () = self.history.projection.ready() => {}
         }
         loop {
-            let followed = self.begin().await;
-            let error = match followed {
-                Ok(followed) => match self.follow(followed, &stop).await {
+            let sources = self.begin().await;
+            let error = match sources {
+                Ok(sources) => match self.follow(sources, &stop).await {
                     Ok(()) => return,
                     Err(error) => error,
                 },
@@ -125,7 +125,7 @@ impl Recorder {
         }
     }
 
-    /// Reads everything, and opens the watches that continue it.
+    /// Reads all Decisions and records, and opens the watches that continue the lists.
     async fn begin(&mut self) -> Result<RecorderSources, StoreError> {
         let store = &self.history.store;
         let records = store.watch(Scope::Many(vec![RECORDS, CLUSTER_RECORDS]), store.revision())?;
@@ -134,28 +134,28 @@ impl Recorder {
         let decisions = shown.watch(Scope::Many(vec![DECISIONS, CLUSTER_DECISIONS]), shown.revision())?;
         let lists = [DECISIONS, CLUSTER_DECISIONS].map(|resource| (resource, shown.cached(resource)));
         let now = self.history.clock().now();
-        let gone: Vec<Name> = self
+        let ended: Vec<Name> = self
             .book
             .places()
             .filter(|place| !lists.iter().any(|(_, list)| list.items.contains_key(*place)))
             .cloned()
             .collect();
-        for place in gone {
+        for place in ended {
             self.book.note(&place, None, now);
         }
         for object in lists.iter().flat_map(|(_, list)| list.items.values()) {
             self.meet(object, now);
         }
-        let mut followed = RecorderSources {
+        let mut sources = RecorderSources {
             decisions,
-            seen: lists
+            list_revisions: lists
                 .into_iter()
                 .map(|(resource, list)| (resource, list.revision))
                 .collect(),
             records,
         };
-        self.sweep(&mut followed).await?;
-        Ok(followed)
+        self.sweep(&mut sources).await?;
+        Ok(sources)
     }
 
     /// Rebuilds the index from the store.
@@ -175,7 +175,7 @@ impl Recorder {
 
     async fn follow(
         &mut self,
-        mut followed: RecorderSources,
+        mut sources: RecorderSources,
         stop: &CancellationToken,
     ) -> Result<(), StoreError> {
         let mut flushes = tokio::time::interval(DELAY);
@@ -184,55 +184,59 @@ impl Recorder {
         sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                () = stop.cancelled() => return self.end(&mut followed).await,
-                events = followed.decisions.next(BATCH) => self.hear(&events?, &followed.seen),
-                events = followed.records.next(BATCH) => self.index(&events?),
+                () = stop.cancelled() => return self.end(&mut sources).await,
+                events = sources.decisions.next(BATCH) => self.note_events(&events?, &sources.list_revisions),
+                events = sources.records.next(BATCH) => self.index(&events?),
                 Ok(()) = self.leading.changed() => self.judge(),
                 _ = flushes.tick(), if self.book.oldest().is_some() => {
-                    self.index_what_came(&mut followed).await?;
+                    self.index_new_records(&mut sources).await?;
                     self.flush(DELAY).await;
                 }
-                _ = sweeps.tick() => self.sweep(&mut followed).await?,
+                _ = sweeps.tick() => self.sweep(&mut sources).await?,
             }
         }
     }
 
-    /// Indexes records of other servers, which are not to be recorded again.
-    async fn index_what_came(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
-        while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.records.next(BATCH)).await {
+    /// Indexes records of other servers, whose changes must not be recorded again.
+    async fn index_new_records(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
+        while let Ok(events) = tokio::time::timeout(Duration::ZERO, sources.records.next(BATCH)).await {
             self.index(&events?);
         }
         Ok(())
     }
 
     /// Reads all pending changes.
-    async fn hear_what_came(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
-        while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.decisions.next(BATCH)).await {
-            self.hear(&events?, &followed.seen);
+    async fn note_pending(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
+        while let Ok(events) = tokio::time::timeout(Duration::ZERO, sources.decisions.next(BATCH)).await {
+            self.note_events(&events?, &sources.list_revisions);
         }
         Ok(())
     }
 
     /// Records the last changes: the next server would not know their causes.
-    async fn end(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
+    async fn end(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
         if let Ok(Err(error)) = tokio::time::timeout(LAST, self.history.projection.caught_up()).await {
             tracing::info!(%error, "the last changes of decisions may be missing from the history");
         }
-        self.hear_what_came(followed).await?;
+        self.note_pending(sources).await?;
         self.flush(Duration::ZERO).await;
         Ok(())
     }
 
-    /// Whether this server records the changes that no server knows as its own.
+    /// Whether this server records the changes that no server made.
     fn leads(&self) -> bool {
         !self.history.store.is_shared() || *self.leading.borrow()
     }
 
-    fn hear(&mut self, events: &[Arc<Event>], seen: &BTreeMap<GroupResource, berth_apimachinery::Revision>) {
+    fn note_events(
+        &mut self,
+        events: &[Arc<Event>],
+        list_revisions: &BTreeMap<GroupResource, berth_apimachinery::Revision>,
+    ) {
         let now = self.history.clock().now();
         for event in events {
             let change = &event.change;
-            if seen
+            if list_revisions
                 .get(&change.key.resource)
                 .is_some_and(|&revision| change.revision <= revision)
             {
@@ -248,7 +252,7 @@ impl Recorder {
         }
     }
 
-    /// Records a shown Decision.
+    /// Notes the state of a Decision.
     fn meet(&mut self, object: &berth_apimachinery::Object, now: Timestamp) {
         let meta = object.meta();
         let (about, standing) = match standing::read(object) {
@@ -261,10 +265,10 @@ impl Recorder {
         let place = Name::new(meta.namespace(), meta.name());
         let was_there = meta
             .creation_timestamp()
-            .is_some_and(|made| self.was_there_before(made));
+            .is_some_and(|created| self.is_older(created));
         let is_followed = self.book.standing(&place).is_some() || self.book.waits(&place);
         if is_followed || !was_there {
-            // The last record, if another server made it, is read with this one.
+            // The last record, if another server made it, is read together with this one.
             self.book.note(&place, Some((about, standing)), now);
             return;
         }
@@ -275,16 +279,16 @@ impl Recorder {
         }
     }
 
-    /// Whether `last` was recorded before this server recorded: then the changes after it were not
-    /// seen.
+    /// Whether `last` was recorded before this server began to record: then the changes after it were
+    /// not observed.
     fn is_of_another_time(&self, last: &Last) -> bool {
         record::number(&last.name).is_none_or(|number| number < self.started.as_microsecond())
     }
 
     /// Whether an object created at `made` is older than the recorder. `creationTimestamp` has whole
     /// seconds: an object created in the second of the start counts as new.
-    fn was_there_before(&self, made: Timestamp) -> bool {
-        made.as_second() < self.started.as_second()
+    fn is_older(&self, created: Timestamp) -> bool {
+        created.as_second() < self.started.as_second()
     }
 
     /// Records the present state of a decision whose last record is `last`, after changes that were not
@@ -305,7 +309,7 @@ impl Recorder {
         self.missed(&place, about, from, Some(standing), now);
     }
 
-    /// Adds an unobserved step, if it is one.
+    /// Adds a step that was not observed, if the state differs.
     fn missed(
         &mut self,
         place: &Name,
@@ -327,7 +331,7 @@ impl Recorder {
         self.book.put(place, step);
     }
 
-    /// Adds records that were written, here or by another server.
+    /// Indexes written records, of this server or of another one.
     fn index(&mut self, events: &[Arc<Event>]) {
         for event in events {
             let change = &event.change;
@@ -339,7 +343,8 @@ impl Recorder {
         }
     }
 
-    /// Forgets earlier standings: a server that begins to lead does not know the changes it missed.
+    /// Forgets earlier states when this server becomes the leader, since it does not know the changes
+    /// that it missed.
     fn judge(&mut self) {
         if !self.history.store.is_shared() || !*self.leading.borrow_and_update() {
             return;
@@ -379,17 +384,20 @@ impl Recorder {
         self.write(writes).await;
     }
 
-    /// Whether another server may still record its change.
+    /// Whether another server may still record the change, which it made.
     fn leaves_to_others(&self, place: &Name, waiting: &PendingSteps, now: Timestamp) -> bool {
         let waited = Duration::try_from(now.duration_since(waiting.since)).unwrap_or_default();
-        self.history.store.is_shared() && waited < GRACE && !self.history.seen.knows(place)
+        self.history.store.is_shared() && waited < GRACE && !self.history.listener.knows(place)
     }
 
-    /// The write of the record of `step`, if it is for this server to record and is not recorded.
+    /// The write of the record of `step`, if this server has to record the step and it is not recorded.
     fn record(&mut self, place: &Name, step: &Step, now: Timestamp) -> Option<Write> {
         let [joined, left] = record::moved(step.from.as_deref(), step.to.as_deref());
-        let said = self.history.seen.take(place, &joined, &left, step.to.is_none());
-        if said.is_none() && !self.leads() {
+        let text = self
+            .history
+            .listener
+            .take(place, &joined, &left, step.to.is_none());
+        if text.is_none() && !self.leads() {
             return None;
         }
         // The end state of the last record, where it differs: this record then continues from there.
@@ -406,7 +414,7 @@ impl Recorder {
             })),
             (from, _) => from,
         };
-        let seen = match &said {
+        let observed_cause = match &text {
             None if !step.unseen => self.what_happened(step),
             _ => None,
         };
@@ -416,11 +424,11 @@ impl Recorder {
             at: step.at,
             from: from.as_deref(),
             to: step.to.as_deref(),
-            said: said.as_ref(),
-            seen,
-            unseen: step.unseen && said.is_none(),
+            text: text.as_ref(),
+            observed_cause,
+            unseen: step.unseen && text.is_none(),
         });
-        // Later than the last one, also if another server's clock was ahead.
+        // The number is higher than the last one, even if another server's clock was ahead.
         let last = self
             .recorded
             .last(place)
@@ -457,7 +465,7 @@ impl Recorder {
         }
     }
 
-    /// Change of an object when `step` was seen, which no decision made here.
+    /// The change of an object that caused `step`, which no decision of this server made.
     fn what_happened(&self, step: &Step) -> Option<RecordCause> {
         let dialect = self
             .history
@@ -492,7 +500,7 @@ impl Recorder {
         }
     }
 
-    /// Writes the records one by one, where one of several exists, or is gone, already.
+    /// Writes the records one by one, for the case that one of several exists or is deleted already.
     async fn write_one_by_one(&self, writes: &[Write]) -> Result<(), StoreError> {
         for write in writes {
             match self.history.store.apply(vec![write.clone()]).await {
@@ -504,10 +512,11 @@ impl Recorder {
         Ok(())
     }
 
-    /// Removes records beyond the limits, and looks for decisions that ended while no server recorded.
-    async fn sweep(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
+    /// Deletes records beyond the limits, and records the end of decisions that ended while no server
+    /// recorded.
+    async fn sweep(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
         self.history.causes.sweep();
-        self.history.seen.sweep();
+        self.history.listener.sweep();
         if self.is_stale
             && let Err(error) = self.load().await
         {
@@ -519,43 +528,45 @@ impl Recorder {
         }
         let now = self.history.clock().now();
         if self.history.projection.caught_up().await.is_ok() {
-            // Another server may have recorded changes that are unknown here: their decision is not
-            // gone.
-            self.hear_what_came(followed).await?;
-            self.look_for_the_gone(now);
+            // Another server may have recorded changes that are unknown here, whose decisions still
+            // exist.
+            self.note_pending(sources).await?;
+            self.find_ended(now);
         }
-        let mut gone = self.recorded.take_all_surplus(&self.history.bounds, now);
-        gone.extend(self.of_gone_namespaces());
-        self.write(deletions(gone).collect()).await;
+        let mut surplus = self.recorded.take_all_surplus(&self.history.bounds, now);
+        surplus.extend(self.of_deleted_namespaces());
+        self.write(deletions(surplus).collect()).await;
         Ok(())
     }
 
-    fn look_for_the_gone(&mut self, now: Timestamp) {
+    fn find_ended(&mut self, now: Timestamp) {
         let is_complete = |dialect: &str| {
             let engine = &self.history.engine;
             engine.snapshot(dialect).is_some() && engine.complete(dialect).is_ok()
         };
-        let gone: Vec<(Name, About, Arc<DecisionState>)> = self
+        let ended: Vec<(Name, About, Arc<DecisionState>)> = self
             .recorded
             .all()
             .filter(|(place, last)| self.book.standing(place).is_none() && is_complete(&last.about.dialect))
             .filter_map(|(place, last)| Some((place.clone(), last.about.clone(), last.to.clone()?)))
             .filter(|(place, ..)| !self.book.waits(place))
             .collect();
-        for (place, about, last) in gone {
+        for (place, about, last) in ended {
             self.missed(&place, about, Some(last), None, now);
         }
     }
 
-    /// Records are deleted with their namespace: the next one of that name may belong to other users.
-    fn of_gone_namespaces(&mut self) -> Vec<(Name, Arc<str>)> {
+    /// The records of deleted namespaces. They are deleted with their namespace, since the next
+    /// namespace of that name may belong to other users.
+    fn of_deleted_namespaces(&mut self) -> Vec<(Name, Arc<str>)> {
         let Some(namespaces) = self.history.namespaces else {
             return Vec::new();
         };
-        let there = self.history.store.cached(namespaces);
-        let gone = self.recorded.namespaces().into_iter();
-        let gone: Vec<Arc<str>> = gone.filter(|name| there.get("", name).is_none()).collect();
-        gone.iter()
+        let existing = self.history.store.cached(namespaces);
+        let deleted = self.recorded.namespaces().into_iter();
+        let deleted: Vec<Arc<str>> = deleted.filter(|name| existing.get("", name).is_none()).collect();
+        deleted
+            .iter()
             .flat_map(|name| self.recorded.take_namespace(name))
             .collect()
     }
@@ -576,7 +587,7 @@ fn deletions(records: Vec<(Name, Arc<str>)>) -> impl Iterator<Item = Write> {
     })
 }
 
-/// Whether another server wrote or removed it before.
+/// Whether another server has written or deleted the record before.
 fn is_late(error: &StoreError) -> bool {
     matches!(
         error,

@@ -1,4 +1,4 @@
-//! Standing of a decision: the recorded parts, read from the shown Decision.
+//! State of a decision: the recorded parts, read from the Decision.
 
 use std::sync::Arc;
 
@@ -21,29 +21,29 @@ pub const SHOWN: usize = 50;
 pub struct DecisionState {
     /// The phase of the Decision.
     pub phase: String,
-    /// Reason why it is not bound; empty once it is.
+    /// Reason why the decision is not bound; empty where it is bound.
     pub reason: String,
     /// The summary.
     pub message: String,
-    /// Number of clusters it is bound to, those on their way out left out.
+    /// Number of bound clusters, without those that the decision is leaving.
     pub cluster_count: usize,
-    /// The clusters, by name; of a record the first [`SHOWN`].
+    /// The clusters, by name; in a record, the first [`SHOWN`].
     pub clusters: Vec<RecordedCluster>,
     /// Numbers of targets that each reason refuses, where they are known. A record has the counts of both
     /// sides in one list.
     pub reasons: Option<Reasons>,
-    /// Whether Berth agreed, where it observed. A record has it on the side after the change.
+    /// Agreement of Berth, where it observes. A record has it on the side after the change.
     pub agreement: Option<Agreement>,
 }
 
-/// Whether Berth would have decided the same as another scheduler did.
+/// Whether Berth would have decided like the other scheduler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// `True`, `False` or `Unknown`, at once and without any grace.
+    /// `True`, `False` or `Unknown`, without a grace period.
     pub status: String,
     /// Changes that Berth would make, or the reason why they are unknown.
     pub message: String,
-    /// Whether it is only not compared yet.
+    /// Whether the comparison is still to come.
     pub awaited: bool,
 }
 
@@ -73,16 +73,16 @@ impl From<&Side> for DecisionState {
 }
 
 impl DecisionState {
-    /// The names of its clusters, in order, without those on their way out.
+    /// The names of the clusters, in order, without those that the decision is leaving.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let stays = self.clusters.iter().filter(|place| !place.leaving);
-        stays.map(|place| place.cluster_name.as_str())
+        let staying = self.clusters.iter().filter(|place| !place.leaving);
+        staying.map(|place| place.cluster_name.as_str())
     }
 
-    /// Its clusters with their amounts, in order, without those on their way out.
+    /// The clusters with their amounts, in order, without those that the decision is leaving.
     fn places(&self) -> impl Iterator<Item = (&str, Option<i64>)> {
-        let stays = self.clusters.iter().filter(|place| !place.leaving);
-        stays.map(|place| (place.cluster_name.as_str(), place.amount))
+        let staying = self.clusters.iter().filter(|place| !place.leaving);
+        staying.map(|place| (place.cluster_name.as_str(), place.amount))
     }
 
     /// [`DecisionState::names`] with the amounts.
@@ -101,14 +101,15 @@ impl DecisionState {
             || self.places().take(SHOWN).ne(other.places().take(SHOWN))
     }
 
-    /// Whether more is about to be known of it: mostly it is about to be decided or compared.
+    /// Whether the state is probably about to change, since the decision or the comparison is still to
+    /// come.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         let awaited = self.agreement.as_ref().is_some_and(|agreement| agreement.awaited);
         awaited || self.phase == Phase::Pending.as_str()
     }
 
-    /// One side of a record.
+    /// The state as one side of a record.
     #[must_use]
     pub fn cut(&self) -> Side {
         let (stay, leave): (Vec<&RecordedCluster>, Vec<&RecordedCluster>) =
@@ -126,9 +127,11 @@ impl DecisionState {
     }
 }
 
-/// `standing`, sharing `known` where that is equal: seen and recorded states are mostly equal.
+/// `standing`, or `known` where both are equal: observed and recorded states are mostly equal, and
+/// share memory.
 ///
-/// A record has the agreement at its time; a missing one takes no memory.
+/// A `standing` without an agreement also equals a `known` one with any agreement, and then takes no
+/// memory.
 #[must_use]
 pub(crate) fn shared(mut standing: DecisionState, known: Option<&Arc<DecisionState>>) -> Arc<DecisionState> {
     let Some(known) = known else {
@@ -157,7 +160,7 @@ pub fn differ(from: Option<&DecisionState>, to: Option<&DecisionState>) -> bool 
     }
 }
 
-/// Subject of a Decision. Kept for every decision, and so shared.
+/// Subject of a Decision. It is stored for every decision, and therefore shared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The system.
@@ -167,21 +170,21 @@ pub struct About {
 }
 
 impl About {
-    /// Whether `other` is about another object, if of the same name.
+    /// Whether `other` is about another object, possibly of the same name.
     #[must_use]
     pub fn is_of_another(&self, other: &Self) -> bool {
-        let (uid, others) = (&self.source_ref.uid, &other.source_ref.uid);
-        !uid.is_empty() && !others.is_empty() && uid != others
+        let (uid, other_uid) = (&self.source_ref.uid, &other.source_ref.uid);
+        !uid.is_empty() && !other_uid.is_empty() && uid != other_uid
     }
 }
 
 impl Agreement {
-    /// Agreement by condition Agrees of `status`: a difference counts at once, although the condition
-    /// leaves the other scheduler time.
+    /// The agreement by the condition Agrees of `status`. A difference counts at once, although the
+    /// condition leaves the other scheduler time.
     fn of(status: &DecisionStatus) -> Option<Self> {
         let mut conditions = status.conditions.iter().flatten();
         let condition = conditions.find(|condition| condition.r#type == AGREES)?;
-        // There is no decision yet that Berth could disagree with.
+        // Without clusters, there is no decision yet with which Berth could disagree.
         let is_settled = condition.status == "False" || !status.decisions.is_empty();
         Some(match status.would_change.as_ref().filter(|_| is_settled) {
             Some(change) => Self {
@@ -402,12 +405,12 @@ mod tests {
             });
             let (_, standing) = read(&Draft::new(&value).unwrap().unstored()).unwrap();
             let agreement = standing.agreement.clone().unwrap();
-            let told = (
+            let found = (
                 agreement.status.as_str(),
                 agreement.message.as_str(),
                 standing.is_passing(),
             );
-            assert_eq!(told, expected);
+            assert_eq!(found, expected);
         }
     }
 }

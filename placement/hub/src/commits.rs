@@ -1,8 +1,7 @@
-//! Decisions carried out on the hub: each write a request of its own, as the system's scheduler, on the
-//! state it was decided for. Every prefix of the list is valid and deciding again finishes it
-//! (docs/concepts.md, "Where objects are"). Capacity that was counted is guarded by
-//! [`fences`](super::fences). [`list`] does a list of writes, some of them possibly to Berth's own
-//! store.
+//! Execution of decisions on the hub. Each write is a request of its own, as the system's scheduler, on
+//! the state of its decision. Every prefix of the list of writes is a valid state, and a new decision
+//! completes it (docs/concepts.md, "Where objects are"). [`fences`](super::fences) guard counted
+//! capacity. [`list`] carries out a list of writes, of which some may be to Berth's own store.
 
 mod apply;
 mod list;
@@ -27,22 +26,22 @@ use super::fences::Fences;
 use super::mirror::{Copies, HubVersion};
 use super::wire::{self, Ask, Wire};
 
-/// Time limit for the copy of a write to arrive.
+/// Time limit for the arrival of the copy of a write.
 const ECHO: Duration = Duration::from_secs(5);
 
-/// Time limit for changes of others to be seen here.
+/// Time limit for the arrival of the copies of other clients' changes.
 const LESSON: Duration = Duration::from_secs(2);
 
-/// Commits writes of the hub's objects there, and all others as without a hub.
+/// Commits writes of the hub's objects on the hub, and all others as without a hub.
 pub struct HubCommitter {
     wire: Wire,
     copies: Copies,
-    /// Resources that are the hub's.
+    /// Resources that are stored on the hub.
     resources: BTreeSet<GroupResource>,
     own: Arc<dyn Committer>,
-    /// Fences against writes that were counted on other replicas too.
+    /// Fences against writes of other replicas that counted the same capacity.
     fences: Fences,
-    /// Time of the last passing of the fences here.
+    /// Revision at which this replica last passed each fence.
     passed: Mutex<HashMap<Arc<str>, Revision>>,
 }
 
@@ -65,12 +64,12 @@ impl HubCommitter {
         }
     }
 
-    /// Whether `write` is one to the hub.
+    /// Whether `write` is to an object of the hub.
     fn is_hubs(&self, write: &Write) -> bool {
         self.resources.contains(&write.key.resource)
     }
 
-    /// Whether all inputs of the decision are unchanged.
+    /// Checks that all inputs of the decision are unchanged.
     fn check(&self, guards: &[Guard]) -> Result<(), CommitError> {
         for guard in guards {
             let (holds, key) = match guard {
@@ -95,7 +94,7 @@ impl HubCommitter {
         Ok(())
     }
 
-    /// The hub's resourceVersion for `write`: that of its base.
+    /// The hub's resourceVersion for `write`: that of the write's base.
     fn version(&self, write: &Write) -> Result<String, CommitError> {
         let copy = self.copies.get(&write.key);
         let copy = copy.filter(|copy| write.base.is_none_or(|base| base == copy.revision()));
@@ -103,11 +102,11 @@ impl HubCommitter {
             .ok_or_else(|| CommitError::modified(write.key.resource, &write.key.name))
     }
 
-    /// Makes one write by itself, as `actor`, and returns the copy after it.
+    /// Makes a single write as `actor`, and returns the copy after it.
     ///
     /// # Errors
-    /// [`WriteRefusal::Changed`] when its copy is not the hub's newest, [`WriteRefusal::Forbidden`] when a right is
-    /// missing on the hub; else the hub's refusal.
+    /// [`WriteRefusal::Changed`] when the copy is not the hub's newest state, [`WriteRefusal::Forbidden`]
+    /// when a right is missing on the hub; else the hub's refusal.
     pub async fn write_alone(
         &self,
         actor: &str,
@@ -117,7 +116,7 @@ impl HubCommitter {
         let version = match self.version(write) {
             Ok(version) => version,
             Err(behind) => {
-                // A new attempt on the same copy would fail again.
+                // Waits for a newer copy: a new attempt on the same copy would fail again.
                 self.copies.until(&write.key, LESSON, |_| true).await;
                 return Err(behind);
             }
@@ -129,11 +128,11 @@ impl HubCommitter {
         self.result(write, &answer, dry_run).await
     }
 
-    /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the
-    /// label `label`: read from the hub, not from the copies.
+    /// The names of the objects of `resource` with the label `label` in `namespace`, in the version
+    /// `api_version`. They are read from the hub, not from the copies.
     ///
     /// # Errors
-    /// The hub's refusal, or that it does not answer.
+    /// When the hub refuses or does not answer.
     pub async fn labelled(
         &self,
         api_version: &str,
@@ -150,8 +149,8 @@ impl HubCommitter {
         Ok(items.iter().filter_map(name).collect())
     }
 
-    /// Makes one write and gives the hub's object after it. When it conflicts, this waits until the
-    /// change is copied.
+    /// Makes one write and returns the hub's object after it. After a conflict, this waits until the
+    /// conflicting change is copied.
     async fn make(
         &self,
         actor: &str,
@@ -216,9 +215,9 @@ impl HubCommitter {
         }
     }
 
-    /// Whether the object at `path` is not (any more) the one of `version`. A kube-apiserver asks mutating
-    /// webhooks about an update before it compares versions, so a stale write may be refused by a guard
-    /// instead of as a conflict.
+    /// Whether the object at `path` does not have `version` any more, or does not exist. A kube-apiserver
+    /// calls mutating webhooks about an update before it compares versions, so that a guard may refuse a
+    /// stale write that would otherwise be a conflict.
     async fn is_stale(&self, path: &str, version: Option<&str>) -> bool {
         let Some(version) = version else { return false };
         match self.wire.send(Ask::get(path)).await {
@@ -257,17 +256,17 @@ impl HubCommitter {
         } else {
             answer
         };
-        self.shown(shown)
+        self.unstored(shown)
     }
 
-    /// `value` as an object that is here nowhere.
-    fn shown(&self, value: &Value) -> Result<Arc<Object>, CommitError> {
+    /// `value` as an object that is not stored here.
+    fn unstored(&self, value: &Value) -> Result<Arc<Object>, CommitError> {
         Object::new(value, self.copies.revision())
             .map(Arc::new)
             .map_err(|problem| Status::internal(problem.to_string()).into())
     }
 
-    /// Waits until the copy has the change that `write` conflicted with: a decision on the same copy
+    /// Waits until the copy has the change with which `write` conflicted: a decision on the same copy
     /// would conflict again.
     async fn learn(&self, write: &Write, version: Option<&str>, why: WriteRefusal) {
         let is_gone = why == WriteRefusal::Gone;
@@ -283,15 +282,15 @@ impl HubCommitter {
         }
     }
 
-    /// Waits until the copy is the hub's answer, or a later state.
+    /// Waits until the copy has the state of the hub's answer, or a later one.
     async fn echoed(&self, write: &Write, answer: &Value) {
         let metadata = &answer["metadata"];
         let version = metadata["resourceVersion"].as_str().unwrap_or_default();
-        let held = metadata["finalizers"]
+        let has_finalizers = metadata["finalizers"]
             .as_array()
             .is_some_and(|all| !all.is_empty());
-        // A deleted object stays while it has finalizers, and may be gone at once without them.
-        let may_stay = write.verb != Verb::Delete || held;
+        // A deleted object stays while it has finalizers; without any, it may be deleted at once.
+        let may_stay = write.verb != Verb::Delete || has_finalizers;
         let may_go = write.verb == Verb::Delete || metadata["deletionTimestamp"].is_string();
         let is_past = |hub_version: Option<&HubVersion>| match hub_version {
             Some(hub_version) => may_stay && hub_version.reached(version),
@@ -303,7 +302,7 @@ impl HubCommitter {
     }
 }
 
-/// Error of the hub's answer to a write. Only here its codes are interpreted.
+/// Error from the hub's answer to a write. The answer's codes are interpreted only here.
 fn refused(status: Status) -> CommitError {
     let why = match status.code {
         404 => WriteRefusal::Gone,
@@ -322,7 +321,7 @@ impl HubCommitter {
         }
         let mut writes: Vec<(&Write, String)> = Vec::new();
         for write in commit.writes.iter().filter(|write| self.is_hubs(write)) {
-            // Later writes of an object are covered by its first one.
+            // The first write of an object covers its later ones.
             if writes.iter().any(|(first, _)| first.key == write.key) {
                 continue;
             }
@@ -335,7 +334,7 @@ impl HubCommitter {
         for (name, not_after) in fences(commit) {
             let passed = self.fences.pass(name, &writes, not_after, commit.actor).await;
             passed?;
-            // A decision on an older state must be made again.
+            // A decision on an older state has to be made again.
             self.passed
                 .lock()
                 .insert(Arc::clone(name), self.copies.revision());
@@ -343,8 +342,8 @@ impl HubCommitter {
         Ok(())
     }
 
-    /// Reverts `write`, which was just done, if it was too late and is already abandoned at a fence.
-    async fn stays(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), Conflict> {
+    /// Reverts `write`, which was just made, if it came too late and was already abandoned at a fence.
+    async fn revert_if_late(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), Conflict> {
         for (name, _) in fences(commit) {
             if !self
                 .fences
@@ -355,8 +354,8 @@ impl HubCommitter {
                 continue;
             }
             tracing::info!(key = %write.key, fence = %name, "object was created after its capacity was given to others; deleting it");
-            let taken = self.take_back(commit.actor, write, answer).await;
-            taken.map_err(Conflict::Open)?;
+            let reverted = self.take_back(commit.actor, write, answer).await;
+            reverted.map_err(Conflict::Open)?;
             let text = format!("{name} has changed since {} was decided on", write.key);
             let conflict = Status::failure(409, "Conflict", text);
             return Err(Conflict::TakenBack(CommitError::new(
@@ -367,28 +366,28 @@ impl HubCommitter {
         Ok(())
     }
 
-    /// Deletes the object that `write` created, if it is unchanged: a client that has used it since
-    /// keeps it.
+    /// Deletes the object that `write` created, if it is unchanged. A changed object is kept, since a
+    /// client uses it.
     async fn take_back(&self, actor: &str, write: &Write, answer: &Value) -> Result<(), Status> {
         let api_version = write.object["apiVersion"].as_str().unwrap_or_default();
         let path = wire::object(api_version, &write.key);
         let finalizers = |object: &Value| object["metadata"]["finalizers"].as_array().cloned();
         let written = finalizers(&write.object).unwrap_or_default();
-        let mut made = answer.clone();
+        let mut created = answer.clone();
         if !written.is_empty() {
-            let mut kept = finalizers(answer).unwrap_or_default();
-            kept.retain(|finalizer| !written.contains(finalizer));
+            let mut finalizers_left = finalizers(answer).unwrap_or_default();
+            finalizers_left.retain(|finalizer| !written.contains(finalizer));
             let version = &answer["metadata"]["resourceVersion"];
-            let patch = json!({"metadata": {"resourceVersion": version, "finalizers": kept}});
+            let patch = json!({"metadata": {"resourceVersion": version, "finalizers": finalizers_left}});
             let ask = Ask {
                 method: Method::PATCH,
                 path: &path,
                 actor,
                 body: Some(&patch),
             };
-            made = self.wire.send(ask).await?;
+            created = self.wire.send(ask).await?;
         }
-        let metadata = &made["metadata"];
+        let metadata = &created["metadata"];
         let options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions",
             "preconditions": {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]},
@@ -405,9 +404,9 @@ impl HubCommitter {
 
 /// Reason why the new object may not stay.
 enum Conflict {
-    /// It came too late, and does not exist any more.
+    /// The write came too late, and the object does not exist any more.
     TakenBack(CommitError),
-    /// The hub did not answer whether it was too late, or did not permit the reversal.
+    /// The hub did not answer whether the write was too late, or did not permit the reversal.
     Open(Status),
 }
 

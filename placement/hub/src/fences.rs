@@ -1,18 +1,18 @@
-//! Capacity counted by several replicas at once, on a hub that has no transactions.
+//! Fences of capacity that several replicas count at once, on a hub without transactions.
 //!
 //! Each counted capacity (such as the shoots of one seed) has a Lease in Berth's own namespace, its
-//! *fence*. A replica that writes a decision which counts that capacity first notes in the Lease the
+//! *fence*. Before a replica writes a decision that counts the capacity, it notes in the Lease the
 //! objects that it is about to write, with their versions. The hub's own comparison of resourceVersions
-//! protects the Lease, so of two replicas one comes first. The second passes only if the snapshot it
-//! decided on shows every noted object past the noted version: then the first replica's writes have
-//! been counted (and, since the hub's events of a resource come in order, all earlier writes). If an
-//! object stays at the noted version, its writer has died or is stuck. The second then *touches* the
-//! object, so that the first, should it come back, finds its version gone.
+//! protects the Lease, so that one of two replicas comes first. The second replica passes only if the
+//! snapshot of its decision has every noted object past the noted version. Then that snapshot counted
+//! the first replica's writes, and also all earlier writes, since the hub's events of a resource come
+//! in order. If an object stays at the noted version, its writer has died or is stuck. The second
+//! replica then *touches* the object, so that a late write of the first one fails as a conflict.
 //!
 //! An object that does not exist yet cannot be touched: if a noted create does not happen, the second
-//! replica marks it as *abandoned* in the Lease. A replica that makes an object under a fence checks
-//! afterwards whether it was abandoned meanwhile, and deletes it. So no capacity stays counted twice,
-//! at whatever point a replica stops, and no clock decides.
+//! replica marks it as *abandoned* in the Lease. A replica that creates an object under a fence checks
+//! afterwards whether the create was abandoned meanwhile, and if so deletes the object. So no capacity
+//! stays counted twice, at whatever point a replica stops, and correctness does not depend on clocks.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -38,13 +38,13 @@ const NAME: &str = "scheduling.berth.dev/fence";
 const NOTED: &str = "scheduling.berth.dev/noted";
 /// The annotation with noted creates that did not happen.
 const ABANDONED: &str = "scheduling.berth.dev/abandoned";
-/// Most keys that a fence remembers, the newest.
+/// Most keys that a fence remembers, which are the newest.
 const REMEMBERED: usize = 64;
-/// The annotation a touched object gets.
+/// The annotation of a touched object.
 const TOUCHED: &str = "scheduling.berth.dev/touched";
-/// Time for a noted write to be seen before its object is touched, or abandoned. After the death of a
-/// leader, its successor waits this time once for each capacity. A writer that is slower than this only
-/// has to decide again.
+/// Time for the copy of a noted write to arrive before its object is touched, or abandoned. After the
+/// death of a leader, its successor waits this time once for each capacity. A writer that is slower
+/// than this only has to decide again.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// Whether a Lease with these `annotations` is a fence.
@@ -59,11 +59,11 @@ pub(crate) struct Fences {
     copies: Copies,
     /// Identity of this process.
     holder: String,
-    /// Keys that are being made here.
+    /// Keys of objects that this process is creating.
     making: Mutex<HashSet<Key>>,
 }
 
-/// Writes that are being carried out, whose new objects may come until this is dropped.
+/// Writes that are being made. Their new objects may appear until this is dropped.
 pub(crate) struct WriteInProgress<'a> {
     fences: &'a Fences,
     keys: Vec<Key>,
@@ -81,9 +81,9 @@ impl Drop for WriteInProgress<'_> {
 /// Resolution of a noted write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resolution {
-    /// It was counted, or will never be done.
+    /// The write was counted, or can no longer succeed.
     Settled,
-    /// It would create an object, but has not.
+    /// The write would create an object, but has not.
     Abandoned,
 }
 
@@ -98,10 +98,10 @@ impl Fences {
         }
     }
 
-    /// Announces `writes`. The objects that they make may come until the returned value is dropped.
+    /// Announces `writes`. Their new objects may appear until the returned value is dropped.
     pub(crate) fn make(&self, writes: &[Write]) -> WriteInProgress<'_> {
-        let made = writes.iter().filter(|write| write.verb == Verb::Create);
-        let keys: Vec<Key> = made.map(|write| write.key.clone()).collect();
+        let creates = writes.iter().filter(|write| write.verb == Verb::Create);
+        let keys: Vec<Key> = creates.map(|write| write.key.clone()).collect();
         self.making.lock().extend(keys.iter().cloned());
         WriteInProgress { fences: self, keys }
     }
@@ -111,11 +111,11 @@ impl Fences {
         LeaseLock::new(self.client.clone(), &self.namespace, &object)
     }
 
-    /// Passes the fence `name` for `writes`, each with the hub's version it is made on (for a create: the
-    /// empty text), decided on a snapshot at `not_after`.
+    /// Passes the fence `name` for `writes`, which were decided on a snapshot at `not_after`. Each has the
+    /// hub's version of its base, which is empty for a create.
     ///
     /// # Errors
-    /// [`WriteRefusal::Fenced`] when the decision must be made again, else the hub's refusal.
+    /// [`WriteRefusal::Fenced`] when the decision has to be made again, else the hub's refusal.
     pub(crate) async fn pass(
         &self,
         name: &str,
@@ -135,7 +135,7 @@ impl Fences {
                 }
             }
         }
-        // This commit makes it again.
+        // This commit creates the object again.
         abandoned.retain(|noted| !own.iter().any(|key| noted.is_of(key)));
         let forgotten = abandoned.len().saturating_sub(REMEMBERED);
         let notes: Vec<NotedWrite> = writes
@@ -158,8 +158,8 @@ impl Fences {
         Err(moved(name))
     }
 
-    /// Whether the object created at `key` under the fence `name` was abandoned before its creation,
-    /// and is not counted.
+    /// Whether the create of the object at `key` under the fence `name` was abandoned before it
+    /// happened, so that the object is not counted.
     ///
     /// # Errors
     /// The hub's refusal to show the fence.
@@ -169,7 +169,8 @@ impl Fences {
         Ok(abandoned.unwrap_or_default().iter().any(|noted| noted.is_of(key)))
     }
 
-    /// Settles the `noted` write: afterwards its effect is visible, or it is no longer possible.
+    /// Settles the `noted` write: afterwards, its effect is visible, or the write can no longer
+    /// succeed.
     async fn resolve(
         &self,
         noted: &NotedWrite,
@@ -200,7 +201,7 @@ impl Fences {
         Err(moved(&key.to_string()))
     }
 
-    /// Resolves a noted write of an object that was about to be made.
+    /// Resolves a noted write of an object that was about to be created.
     async fn resolve_new(
         &self,
         noted: &NotedWrite,
@@ -214,8 +215,8 @@ impl Fences {
                 .then_some(Resolution::Settled)
                 .ok_or_else(|| moved(&key.to_string()));
         }
-        // An own create that has ended without a copy did not happen: a created object is seen before
-        // the create ends.
+        // A create of this process that ended without a copy did not happen, since the copy of a
+        // created object arrives before the create ends.
         let is_over = noted.holder == self.holder && !self.making.lock().contains(key);
         if is_over || own.contains(&key) {
             return Ok(Resolution::Settled);
@@ -231,8 +232,8 @@ impl Fences {
         Ok(Resolution::Abandoned)
     }
 
-    /// Changes the object at `key` if it is at the noted version, so that nothing can be written on that any
-    /// more.
+    /// Changes the object at `key` if it has the noted version, so that no write on that version can succeed
+    /// any more.
     async fn touch(&self, noted: &NotedWrite, key: &Key, actor: &str) -> Result<(), Status> {
         tracing::info!(%key, "announced write did not happen; annotating the object so that it cannot any more");
         let patch = json!({"metadata": {
@@ -246,7 +247,7 @@ impl Fences {
         };
         match Wire(self.client.clone()).send(ask).await {
             Ok(_) => Ok(()),
-            // It has changed, or is gone, by itself.
+            // The object was changed or deleted in the meantime.
             Err(status) if status.code == 409 || status.code == 404 => Ok(()),
             Err(status) => Err(status),
         }

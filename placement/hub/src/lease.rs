@@ -67,7 +67,7 @@ impl LeaseLock {
         };
         match self.wire.send(ask).await {
             Ok(_) => Ok(true),
-            // A 404 of a create is about the namespace: that will not pass.
+            // A 404 of a create means that the namespace does not exist, which is a permanent error.
             Err(status) if status.code == 409 || (status.code == 404 && over.is_some()) => Ok(false),
             Err(status) => Err(status),
         }

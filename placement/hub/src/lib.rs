@@ -1,13 +1,14 @@
 //! Objects that a hub (any kube-apiserver) stores and that Berth decides on.
 //!
-//! [`mirror`] copies them into Berth's store, so that folding, guards and decisions see no difference;
-//! [`SyncStatus`] tells the engine which systems are not copied yet. [`HubCommitter`] writes decisions
-//! to the hub, guarded by the resourceVersion of a copy, and by fences, which keep counted capacity
-//! from being taken twice. [`LeaseLock`] elects the replica that runs controllers, and [`StoreLease`]
-//! ensures that an unshared store has one owner. This crate is independent of systems: dialects name
-//! the objects to copy and to write.
+//! [`mirror`] copies them into Berth's store, so that there is no difference for folding, guards and
+//! decisions; [`SyncStatus`] reports to the engine which systems are not copied yet. [`HubCommitter`]
+//! writes decisions to the hub, guarded by the resourceVersion of a copy, and by fences, which prevent
+//! that capacity is counted twice. [`LeaseLock`] elects the replica that runs controllers, and
+//! [`StoreLease`] ensures that an unshared store has one owner. This crate is independent of systems:
+//! dialects name the objects to copy and to write.
 //!
-//! Start reading at [`mirror`]. The rights that it needs on the hub follow from one list:
+//! Start reading at [`mirror`]. The rights that the copies need on the hub follow from one list of
+//! resources:
 //!
 //! ```
 //! use berth_hub::roles::{granted, rules};

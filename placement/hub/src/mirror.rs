@@ -1,7 +1,7 @@
 //! Copies of the hub's objects on which decisions depend, kept current in Berth's store.
 //!
-//! A copy has the hub's bytes, except managedFields and the revision, which is one of Berth's store: so
-//! a copy is folded, guarded and decided on like any object stored here. A kind that the hub does not
+//! A copy has the hub's bytes, without managedFields, and with a revision of Berth's store. So a copy
+//! is folded, guarded and decided on like any object that is stored here. A kind that the hub does not
 //! have counts as a kind without objects, and is tried again regularly. Nothing waits for the hub:
 //! [`Progress`] lists the missing copies.
 
@@ -29,11 +29,11 @@ pub const ALWAYS: [(&str, &str); 2] = [
     (config::RESOURCE.group, config::RESOURCE.resource),
 ];
 
-/// Group and resource of the objects that are copied only where anything is written.
+/// Group and resource of quotas, which are copied only where Berth writes.
 pub const QUOTAS: (&str, &str) = ("", "resourcequotas");
 
-/// The annotation of a default that is kept in addition to the copies until the hub has an object of
-/// that name. Its value is the source.
+/// The annotation of a default, an object that is stored among the copies until the hub has an object
+/// of its name. The value is the source of the default.
 pub const FROM_FILE: &str = "config.berth.dev/from-file";
 
 /// Progress of the copies of one resource.
@@ -41,7 +41,7 @@ pub const FROM_FILE: &str = "config.berth.dev/from-file";
 pub enum CopyProgress {
     /// Not copied yet; the obstacle, if any.
     Waiting(Option<String>),
-    /// There, and followed since.
+    /// All objects are copied, and watched since.
     Complete,
     /// The hub does not have the kind.
     Absent,
@@ -52,7 +52,7 @@ pub type Progress = BTreeMap<GroupResource, CopyProgress>;
 
 /// Running copies.
 pub struct Mirror {
-    /// Progress of the copies, followed.
+    /// Progress of the copies, with all changes.
     pub progress: watch::Receiver<Progress>,
     /// One task for each kind.
     pub tasks: Vec<JoinHandle<()>>,
@@ -60,8 +60,8 @@ pub struct Mirror {
 
 impl Mirror {
     /// Begins to copy the objects of `kinds` from the hub into `store`, while `leading` is true: only
-    /// the leader may write them there. Of a kind with [`Concerns`], only the concerned objects are
-    /// copied. `versions` gets the hub's versions in any case.
+    /// the leader may write the copies. Of a kind with [`Concerns`], only the objects that concern
+    /// Berth are copied. `versions` gets the hub's versions in any case.
     pub fn start(
         client: &Client,
         store: &Arc<dyn Store>,

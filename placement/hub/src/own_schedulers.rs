@@ -1,4 +1,4 @@
-//! Whether the systems' own schedulers run on a hub, by their Leases.
+//! Check by their Leases whether the systems' own schedulers run on a hub.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use super::lease::LeaseLock;
 /// Duration of a Lease without one, in seconds: client-go's default.
 const DURATION: i64 = 15;
 
-/// Leases at the last check. Clocks differ: a Lease that is renewed between two checks is held,
+/// Leases at the last check. Since clocks differ, a Lease that was renewed between two checks is held,
 /// whatever its renewTime.
 #[derive(Debug, Default)]
 pub struct Renewals(BTreeMap<LeaseName, Renewal>);
 
-/// One Lease, when it was first seen with this time of renewal.
+/// State of one Lease, with the time at which it was first seen with this renewTime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Renewal {
     holder: String,
@@ -26,15 +26,15 @@ struct Renewal {
 }
 
 impl Renewals {
-    /// Holder of the Lease `name`, which is `lease` at `now`; `None` where it has no holder, or was not
-    /// renewed in time.
+    /// The holder of the Lease `name`, whose state at `now` is `lease`; `None` where it has no holder,
+    /// or was not renewed in time.
     pub fn holder(&mut self, name: LeaseName, lease: Option<&Value>, now: Timestamp) -> Option<String> {
         let Some((holder, renewed, duration)) = lease.and_then(read) else {
             self.0.remove(&name);
             return None;
         };
         let stated = time::parse(&renewed).unwrap_or(now).min(now);
-        // The first check has only the time in the Lease; later ones have their own.
+        // The first check has only the time in the Lease; later checks know when they saw a renewal.
         let since = match self.0.get(&name) {
             Some(before) if before.renewed == renewed && before.holder == holder => before.since,
             Some(_) => now,
@@ -64,7 +64,7 @@ fn read(lease: &Value) -> Option<(String, String, i64)> {
 /// Reads the Lease `name` on the hub; `None` where it is absent.
 ///
 /// # Errors
-/// The hub's own answer where it refuses, or an error where it is unreachable.
+/// The hub's own answer where it refuses, or an error where the hub is unreachable.
 pub async fn read_lease(client: &Client, name: LeaseName) -> Result<Option<Value>, Status> {
     let lock = LeaseLock::new(client.clone(), name.namespace, name.name);
     Ok(lock.get().await?.map(|record| record.value))

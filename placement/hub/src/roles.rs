@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
 
-/// One rule for each API group of `resources`, with the `subresources` that these have.
+/// One rule for each API group of `resources`, including their `subresources`.
 #[must_use]
 pub fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str]) -> Vec<Value> {
     let groups: BTreeSet<&str> = resources.iter().map(|resource| resource.group).collect();
@@ -15,10 +15,10 @@ pub fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str
             .flat_map(|resource| {
                 let own = std::iter::once(resource.resource.to_owned());
                 // Kubernetes' own kinds have other subresources that are not relevant here.
-                let meant = subresources
+                let relevant = subresources
                     .iter()
                     .filter(|sub| !group.is_empty() || **sub == "status");
-                own.chain(meant.map(|sub| format!("{}/{sub}", resource.resource)))
+                own.chain(relevant.map(|sub| format!("{}/{sub}", resource.resource)))
             })
             .collect()
     };
@@ -45,7 +45,7 @@ pub fn role(name: &str, rules: &[Value]) -> Value {
     })
 }
 
-/// The ClusterRoleBinding `name`: `subject` has the cluster role `role`.
+/// The ClusterRoleBinding `name`, which binds the cluster role `role` to `subject`.
 #[must_use]
 pub fn bound(name: &str, role: &str, subject: &Value) -> Value {
     json!({

@@ -1,6 +1,6 @@
-//! One store of its own: a Berth that keeps systems' objects in its own file or memory must be the only
-//! one of its kind behind a hub, or every replica would answer from other data. A Lease on the hub
-//! names the owner.
+//! Ownership of the store behind a hub. A Berth that stores systems' objects in its own file or memory
+//! has to be the only such server behind a hub, since every replica would otherwise answer from
+//! different data. A Lease on the hub names the owner.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use super::lease::LeaseLock;
 
 /// The name of the Lease.
 pub const NAME: &str = "berth-store";
-/// The file of the store's identity, in the data folder: the same process comes back to its own Lease at
-/// once.
+/// The file with the store's identity, in the data folder, by which a restarted server holds its own Lease
+/// again at once.
 const FILE: &str = "store-id";
-/// Longest wait for the Lease of a Berth that is gone.
+/// Longest wait for the Lease of a server that has ended.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Pause before the hub is asked again.
+/// Pause before the next attempt.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The right to be the store behind a hub.
+/// The Lease of the only store behind a hub.
 pub struct StoreLease {
     lease: Lease,
     lock: Arc<LeaseLock>,
@@ -33,7 +33,7 @@ pub struct StoreLease {
 }
 
 impl StoreLease {
-    /// The Lease in `namespace`, to be held for the store in the folder `data`.
+    /// The Lease in `namespace` for the store in the folder `data`.
     ///
     /// # Errors
     /// When the folder cannot be written.
@@ -55,15 +55,15 @@ impl StoreLease {
         })
     }
 
-    /// Waits until the store is the only one.
+    /// Waits until this store holds the Lease.
     ///
     /// # Errors
-    /// When another server holds the Lease: its identity, and the remedy.
+    /// When another server holds the Lease: the message has its identity, and the remedy.
     pub async fn begin(&self) -> Result<()> {
         let start = tokio::time::Instant::now();
         loop {
-            let held = self.lease.hold(self.clock.now()).await;
-            if held
+            let hold = self.lease.hold(self.clock.now()).await;
+            if hold
                 .context("holding the Lease of Berth's own store")?
                 .until
                 .is_some()
@@ -77,14 +77,15 @@ impl StoreLease {
         }
     }
 
-    /// Holds on until the task is dropped; cancels `end` when another store has taken over meanwhile.
+    /// Renews the Lease until the task is dropped; cancels `end` when another store has taken over
+    /// meanwhile.
     pub async fn keep(self, end: CancellationToken) {
         loop {
             tokio::time::sleep(self.terms.retry()).await;
             match self.lease.hold(self.clock.now()).await {
                 Ok(held) if held.until.is_none() => {
-                    // Another client may just have been faster at the same record: only another holder
-                    // is the end.
+                    // Another client may only have written the same record in between: the lease is
+                    // lost only to another holder.
                     if self.holder().await.is_some() {
                         tracing::error!("{}", self.refusal().await);
                         end.cancel();
@@ -92,13 +93,13 @@ impl StoreLease {
                     }
                 }
                 Ok(_) => {}
-                // No other server gets it either while the hub is away.
+                // While the hub is out of reach, no other server gets the Lease either.
                 Err(problem) => tracing::debug!(%problem, "the Lease of Berth's own store is not renewed"),
             }
         }
     }
 
-    /// Other holder of the Lease.
+    /// The holder of the Lease, if it is another one.
     async fn holder(&self) -> Option<String> {
         let record = self.lock.read().await.ok()??;
         let holder = record.holder();
@@ -116,7 +117,7 @@ impl StoreLease {
     }
 }
 
-/// The identity of the store in the folder `data`, made the first time.
+/// The identity of the store in the folder `data`, which is created at the first start.
 fn identity(data: &Path) -> Result<String> {
     let file = data.join(FILE);
     if let Ok(text) = std::fs::read_to_string(&file)

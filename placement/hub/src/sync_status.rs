@@ -19,7 +19,7 @@ use super::mirror::{CopyProgress, Progress};
 pub struct Needs {
     /// The dialect.
     pub dialect: &'static str,
-    /// All resources of the hub on which its decisions depend.
+    /// All resources of the hub on which the dialect's decisions depend.
     pub reads: BTreeSet<GroupResource>,
     /// Resources without which nothing can be decided: the demands and the targets.
     pub essential: BTreeSet<GroupResource>,
@@ -28,9 +28,9 @@ pub struct Needs {
 /// Note about one system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// It is incomplete.
+    /// The system is incomplete.
     Waiting(String),
-    /// The hub does not have it.
+    /// The hub does not have the system.
     Idle(String),
 }
 
@@ -42,7 +42,7 @@ impl Note {
     }
 }
 
-/// Note about `needs` at the `progress` of the copies.
+/// The note about `needs` at the `progress` of the copies.
 fn judge(needs: &Needs, progress: &Progress) -> Option<Note> {
     let mut problems = BTreeSet::new();
     let mut waiting = Vec::new();
@@ -94,7 +94,7 @@ impl SyncStatus {
             notes: RwLock::default(),
             needs,
         });
-        // At once, so that no decision comes before.
+        // The first state is reported at once, so that no decision comes before it.
         sync_status.take(engine, &progress.borrow_and_update());
         let (following, engine) = (Arc::clone(&sync_status), Arc::clone(engine));
         let task = tokio::spawn(async move {
@@ -114,7 +114,7 @@ impl SyncStatus {
                 Some(Note::Waiting(text)) => Some(text.clone()),
                 _ => None,
             };
-            // Before it is released.
+            // The doubt is set before the dialect is released.
             engine.doubt(needs.dialect, is_unconfigured(needs, progress));
             let is_held = engine.complete(needs.dialect).is_err();
             if is_held != why.is_some() || why.is_some() {
@@ -125,7 +125,7 @@ impl SyncStatus {
         *self.notes.write() = notes;
     }
 
-    /// One sentence for each system that is not all there or idle.
+    /// One sentence for each system that is incomplete or idle.
     pub fn sentences(&self) -> Vec<String> {
         let notes = self.notes.read();
         let sentences = notes
@@ -142,14 +142,14 @@ impl SyncStatus {
     }
 }
 
-/// Waits until all of `progress` is complete, at most `limit`, so that the first answers are complete
-/// where the hub is near.
+/// Waits, at most `limit`, until all copies in `progress` are complete, so that the first answers are
+/// complete where the hub is near.
 pub async fn settled(mut progress: watch::Receiver<Progress>, limit: Duration) {
     let is_settled = |progress: &Progress| {
         let mut all = progress.values();
         all.all(|copied| !matches!(copied, CopyProgress::Waiting(None)))
     };
-    // Later absences are reported where they matter.
+    // A missing copy is reported later, where it is needed.
     drop(tokio::time::timeout(limit, progress.wait_for(is_settled)).await);
 }
 

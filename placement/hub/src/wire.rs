@@ -1,4 +1,4 @@
-//! Requests to the hub, each with an end: a hub that hangs must not hang Berth.
+//! Requests to the hub, each with a time limit: a hub that hangs must not block Berth.
 
 use std::time::Duration;
 
@@ -74,20 +74,20 @@ impl Wire {
     /// # Errors
     /// The hub's refusal; 503 when it could not be reached or did not answer in time.
     pub async fn send(&self, ask: Ask<'_>) -> Result<Value, Status> {
-        self.answered(ask.request()?).await
+        self.receive(ask.request()?).await
     }
 
-    /// Applies a configuration: its body is one, and its path names the field manager.
+    /// Sends a server-side apply. The body is the configuration, and the path has the field manager.
     ///
     /// # Errors
     /// As [`Wire::send`].
     pub async fn apply(&self, ask: Ask<'_>) -> Result<Value, Status> {
-        // No media type with `+json` exists for it; JSON is YAML.
-        self.answered(ask.request_with("application/apply-patch+yaml")?)
+        // There is no media type with `+json` for an apply; JSON is YAML.
+        self.receive(ask.request_with("application/apply-patch+yaml")?)
             .await
     }
 
-    async fn answered(&self, request: Request<Body>) -> Result<Value, Status> {
+    async fn receive(&self, request: Request<Body>) -> Result<Value, Status> {
         match tokio::time::timeout(ANSWER, self.exchange(request)).await {
             Ok(answer) => answer,
             Err(_) => {
@@ -128,7 +128,8 @@ pub fn root(api_version: &str) -> String {
     }
 }
 
-/// The path of the collection of `resource` in `namespace` (empty: of the cluster).
+/// The path of the collection of `resource` in `namespace`, which is empty for a cluster-scoped
+/// resource.
 pub fn collection(api_version: &str, resource: GroupResource, namespace: &str) -> String {
     let root = root(api_version);
     if namespace.is_empty() {

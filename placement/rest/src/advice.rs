@@ -29,7 +29,7 @@ pub(super) struct AdviceReader {
 
 #[async_trait]
 impl SubresourceHandler for AdviceReader {
-    /// Many decisions, in a number that is not known before.
+    /// Advice takes many decisions, whose number is not known before.
     fn effort(&self, _: &RequestInfo) -> usize {
         heavy::UNKNOWN
     }
@@ -48,7 +48,7 @@ impl SubresourceHandler for AdviceReader {
     }
 }
 
-/// Terms of `?limit=`, `?cluster=` and `?target=`.
+/// The terms from `?limit=`, `?cluster=` and `?target=`.
 ///
 /// # Errors
 /// 400 for an invalid limit, and for two names.
@@ -92,7 +92,7 @@ pub(super) fn ask(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms)
     })
 }
 
-/// Advice, to be written.
+/// Advice in the form of its answer.
 struct AdviceRow {
     snapshot: Snapshot,
     advice: Advice,

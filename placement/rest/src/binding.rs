@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::resolve::{About, ResolvedDemand, behind, decisions_of};
 use super::{names, own_places, render};
 
-/// Reads and makes bindings.
+/// Reads and creates bindings.
 #[derive(Clone)]
 pub(super) struct Binder {
     /// The engine.
@@ -36,12 +36,12 @@ pub(super) struct BindingSubresource {
     pub(super) about: About,
 }
 
-/// The `bindings` resource: the same by another path.
+/// The `bindings` resource, which binds like the subresource.
 pub(super) struct Bindings(pub(super) Binder);
 
 #[async_trait]
 impl SubresourceHandler for BindingSubresource {
-    /// Binding is the engine's, which has bounds of its own.
+    /// The engine binds, and has limits of its own.
     fn effort(&self, _: &RequestInfo) -> usize {
         0
     }
@@ -81,7 +81,7 @@ impl SubresourceHandler for BindingSubresource {
 
 #[async_trait]
 impl Computed for Bindings {
-    /// Binding is the engine's, which has bounds of its own.
+    /// The engine binds, and has limits of its own.
     fn effort(&self, _: &RequestInfo) -> usize {
         0
     }
@@ -137,7 +137,7 @@ impl Binder {
     }
 }
 
-/// A body that names another decision than the path is a mistake.
+/// Checks that the body names no other decision than the path.
 pub(super) fn check_name(body: &Value, call: &Call) -> Result<(), Status> {
     let metadata = &body["metadata"];
     for (field, path) in [("name", &call.name), ("namespace", &call.namespace)] {
@@ -154,7 +154,7 @@ pub(super) fn check_name(body: &Value, call: &Call) -> Result<(), Status> {
 }
 
 /// The clusters of `spec.targets` by the system's names; `None` when it is empty. An unknown name is
-/// passed on unchanged, so that the dialect refuses it together with the infeasible ones.
+/// returned unchanged, so that the dialect refuses it together with infeasible clusters.
 fn chosen(snapshot: &Snapshot, body: &Value, targets: &[String]) -> Result<Option<Vec<String>>, Status> {
     if targets.is_empty() {
         return Ok(None);
@@ -209,7 +209,7 @@ fn object(snapshot: &Snapshot, demand: &Key, targets: Vec<String>, status: Bindi
     render::tree(&Manifest::new(kind, metadata, body))
 }
 
-/// Answer with the outcome of a binding.
+/// The answer with the outcome of a binding.
 fn answer(bound: &BindOutcome, targets: Vec<String>) -> Value {
     let BindOutcome {
         snapshot, decision, ..
@@ -258,8 +258,8 @@ fn refusal(error: BindError, name: &str, namespace: &str) -> Status {
     }
 }
 
-/// 403 where another scheduler decides the request, or the whole system: two that write would undo each
-/// other's work.
+/// 403 where another scheduler decides the request, or the whole system: two schedulers that write
+/// would undo each other's work.
 fn observed(
     engine: &Engine,
     snapshot: &Snapshot,
@@ -288,7 +288,7 @@ fn observed(
     Some(Status::forbidden(decisions_of(namespace), name, &text))
 }
 
-/// 422 with the decision's sentence, and one cause per reason that keeps targets away.
+/// 422 with the decision's sentence, and one cause per reason that refuses targets.
 fn unplaced(snapshot: &Snapshot, decision: &Decision, name: &str) -> Status {
     let message = snapshot.inventory.message(decision);
     let detail = format!("nothing was bound ({}): {message}", decision.reason);

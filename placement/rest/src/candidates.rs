@@ -1,4 +1,5 @@
-//! `candidates` and `clustercandidates`: every (decision, target) pair as an object, made at each read.
+//! `candidates` and `clustercandidates`: every (decision, target) pair as an object, computed at each
+//! read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,10 +24,10 @@ use super::scheduling::decide;
 
 /// Most pairs of an unfiltered list (docs/reference.md, "Candidates").
 pub(super) const MOST: usize = 10_000;
-/// Number of candidates after which it is checked whether the answer is still awaited.
+/// Number of candidates between two checks whether the caller still waits for the answer.
 const LOOK: usize = 64;
 
-/// Makes candidates.
+/// Computes candidates.
 pub(super) struct Candidates {
     /// The engine.
     pub(super) engine: Arc<Engine>,
@@ -71,7 +72,7 @@ impl Candidates {
             .collect())
     }
 
-    /// The one decision whose candidates are asked for, where its namespace is given.
+    /// The only decision whose candidates are requested, where its namespace is given.
     fn only<'q>(&self, namespace: &str, fields: &'q FieldSelector) -> Option<&'q str> {
         if self.namespaced && namespace.is_empty() {
             return None;
@@ -106,15 +107,15 @@ impl Candidates {
             let name = target.strip_suffix(snapshot.dialect.name());
             name.is_some_and(|name| name.ends_with('.'))
         };
-        let asked: Vec<_> = worlds.iter().filter(|(snapshot, _)| is_of(snapshot)).collect();
-        let count: usize = asked.iter().map(|(_, demands)| demands.len()).sum();
+        let matching: Vec<_> = worlds.iter().filter(|(snapshot, _)| is_of(snapshot)).collect();
+        let count: usize = matching.iter().map(|(_, demands)| demands.len()).sum();
         if count > MOST {
             return Err(Status::bad_request(format!(
                 "this list would make {count} decisions, more than {MOST}: ask for those of a single namespace"
             )));
         }
-        let mut made: Vec<(Name, Arc<Object>)> = Vec::new();
-        for (snapshot, demands) in asked {
+        let mut candidates: Vec<(Name, Arc<Object>)> = Vec::new();
+        for (snapshot, demands) in matching {
             for demand in demands {
                 budget::wanted()?;
                 let Some(decided) = self.of(snapshot, demand, call)? else {
@@ -124,16 +125,17 @@ impl Candidates {
                 entries.retain(|&entry| decided.is_selected(entry, query));
                 for entry in entries {
                     let name = Name::new(&decided.namespace, &decided.name_of(entry));
-                    made.push((name, decided.render(entry)?));
+                    candidates.push((name, decided.render(entry)?));
                 }
             }
         }
-        made.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let objects: Vec<Arc<Object>> = made.into_iter().map(|(_, object)| object).collect();
+        candidates.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let objects: Vec<Arc<Object>> = candidates.into_iter().map(|(_, object)| object).collect();
         Ok(Arc::new(objects))
     }
 
-    /// The decision on one demand, its candidates to be rendered one by one; `None` where the demand is gone.
+    /// The decision on one demand, whose candidates are rendered one by one; `None` where the demand does not
+    /// exist any more.
     fn of(&self, snapshot: &Snapshot, demand: &Key, call: &Call) -> Result<Option<CandidateSource>, Status> {
         let decision = decide(snapshot, demand, call.now)?;
         let Some(source) = snapshot.inventory.object(demand) else {
@@ -158,7 +160,7 @@ impl Candidates {
     }
 }
 
-/// The value that `fields` require at `path`, if they do.
+/// The value that `fields` require at `path`, if any.
 fn the_one<'q>(fields: &'q FieldSelector, path: &str) -> Option<&'q str> {
     let mut terms = fields.terms.iter();
     terms
@@ -173,7 +175,7 @@ struct CandidateSource {
     places: Places,
     /// Uid of the demand.
     uid: Uuid,
-    /// Common parts of its candidates.
+    /// Common parts of the decision's candidates.
     mold: Mold,
     /// Namespace of the Decision.
     namespace: String,
@@ -204,7 +206,7 @@ impl CandidateSource {
 
     /// Sorts `entries`, which are in the order of their numbers, by name.
     fn sort(&self, entries: &mut [Entry]) {
-        // Targets are numbered by cluster name, and those without one come last.
+        // Targets are numbered by cluster name, and clusters without a target come last.
         let all_are_targets = self.decision.unknown.is_empty();
         if !(all_are_targets && self.snapshot.inventory.has_plain_names()) {
             entries.sort_by_cached_key(|&entry| names::dotted(&self.bare(entry)).into_owned());
@@ -243,7 +245,7 @@ impl CandidateSource {
             status: Some(&judged),
         };
         let mut rest = serde_json::to_vec(&rest).map_err(|error| Status::internal(error.to_string()))?;
-        // Of the braces around it, there is a comma for the first and none for the last.
+        // The opening brace becomes a comma, and the closing brace is left out.
         rest[0] = b',';
         rest.pop();
         Ok(Arc::new(self.mold.object(&name, &uid, &rest).with_cells(cells)))
@@ -262,7 +264,7 @@ impl CandidateSource {
         names::uid_within(self.uid, &format!("{}/{bare}", self.kind))
     }
 
-    /// Writes the candidate of `entry`, as [`CandidateSource::render`] makes it.
+    /// Writes the candidate of `entry` in the form of [`CandidateSource::render`].
     fn write(&self, entry: Entry, writer: &mut Writer<'_>, out: &mut Vec<u8>) {
         let bare = self.bare(entry);
         let uid = self.uid_of(&bare);
@@ -283,7 +285,7 @@ impl CandidateSource {
         shown_at(&self.snapshot)
     }
 
-    /// Its approximate bytes, without shared parts.
+    /// Approximate bytes in memory, without shared parts.
     fn bytes(&self) -> usize {
         let solved = &self.decision.solved;
         let numbers = solved.feasible.len() + solved.ranked.len() + solved.picked.len();
@@ -301,10 +303,11 @@ fn shown_at(snapshot: &Snapshot) -> Revision {
     Revision(snapshot.revision.0.max(1))
 }
 
-/// A list of candidates. It holds the decisions it began with, so that all of its pages are of them.
+/// A list of candidates. It keeps the decisions with which it began, so that all pages are of the same
+/// decisions.
 struct Rows {
     decided: Vec<CandidateSource>,
-    /// By namespace, then name.
+    /// The rows, sorted by namespace, then name.
     rows: Vec<Row>,
 }
 
@@ -384,7 +387,7 @@ impl Listing for Rows {
 
 #[async_trait]
 impl Computed for Candidates {
-    /// A list without a selected decision decides all of them.
+    /// A list without a selected decision computes all decisions.
     fn effort(&self, info: &RequestInfo) -> usize {
         let about = |decision: &str| About::Decision.effort(&self.engine, &info.namespace, decision);
         if info.verb == "get" {
@@ -442,7 +445,7 @@ impl Computed for Candidates {
     }
 }
 
-/// Refuses to make too many pairs.
+/// Refuses a list of too many pairs.
 fn check_span(worlds: &[(Snapshot, Vec<Key>)]) -> Result<(), Status> {
     let pairs =
         |(snapshot, demands): &(Snapshot, Vec<Key>)| demands.len() * snapshot.inventory.count() as usize;

@@ -1,4 +1,4 @@
-//! The engine's writes, through the server's registry: the same validation and admission as any client's.
+//! The engine's writes through the server's registry, with the validation and admission of a client's writes.
 
 use std::sync::Arc;
 
@@ -36,12 +36,12 @@ impl Committer for RegistryCommitter {
     }
 
     fn can_extend(&self) -> bool {
-        // Faults are about lists of their own.
+        // Fault points count commits of their own, and would miss one that is part of a create.
         faults::in_force().is_none()
     }
 }
 
-/// The user that `actor` is to admission.
+/// The user of `actor` for admission.
 #[must_use]
 pub fn actor_user(actor: &str) -> UserInfo {
     UserInfo {

@@ -1,4 +1,4 @@
-//! Fault points: where tests of crash safety have the process die.
+//! Fault points, at which tests of crash safety end the process.
 //!
 //! Only in builds with debug assertions, and only with `BERTH_TEST_FAULT`: no other build reads it.
 //! `BERTH_TEST_FAULT=before=3` ends the process, as `kill -9` would, when the third list of writes of a
@@ -13,7 +13,7 @@ use berth_apimachinery::write::{CommitError, Guard, Write};
 use berth_apimachinery::{Key, Object};
 use berth_apiserver::{Author, Registry, share_guards};
 
-/// Faults that the environment asks for.
+/// Faults that the environment requests.
 static IN_FORCE: LazyLock<Option<Faults>> = LazyLock::new(|| {
     if !cfg!(debug_assertions) {
         return None;
@@ -25,27 +25,27 @@ static IN_FORCE: LazyLock<Option<Faults>> = LazyLock::new(|| {
     )
 });
 
-/// The faults asked for, if any.
+/// The requested faults, if any.
 pub(super) fn in_force() -> Option<&'static Faults> {
     IN_FORCE.as_ref()
 }
 
-/// One write of the process other than a decision's, such as one of a Publication's, here or on a hub:
-/// crashes if its time has come.
+/// Marks a write of the process that is not a decision's, such as that of a Publication, here or on a
+/// hub. Ends the process if this is the chosen write.
 pub fn point() {
     if let Some(faults) = in_force() {
         faults.point();
     }
 }
 
-/// Point of the crash, and the way of committing lists until then.
+/// Point of the crash, and the way in which lists are committed until then.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     /// The commit before which the process ends, counted from 1.
     before: Option<u64>,
     /// Whether each write is a commit of its own.
     stepwise: bool,
-    begun: AtomicU64,
+    count: AtomicU64,
 }
 
 impl std::str::FromStr for Faults {
@@ -71,10 +71,10 @@ impl std::str::FromStr for Faults {
 }
 
 impl Faults {
-    /// Dies if it is time to.
+    /// Counts a write, and ends the process if this is the chosen one.
     fn point(&self) {
-        let begun = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
-        if self.before == Some(begun) {
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.before == Some(count) {
             std::process::abort();
         }
     }
@@ -96,7 +96,7 @@ impl Faults {
         let mut results = Vec::new();
         for (mut write, guards) in writes.into_iter().zip(guards) {
             self.point();
-            // A write that follows another to the same object was decided on the result of that one.
+            // A later write to the same object was decided on the result of the earlier one.
             if let Some(before) = written.get(&write.key) {
                 write.base = Some(before.revision());
             }

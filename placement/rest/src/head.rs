@@ -1,4 +1,4 @@
-//! Head of a virtual object for one demand: Scheduling and SchedulingAdvice.
+//! Head of the virtual objects Scheduling and SchedulingAdvice about one demand.
 
 use berth_apimachinery::Key;
 use berth_engine::Snapshot;

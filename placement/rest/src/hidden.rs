@@ -1,6 +1,6 @@
-//! Planned writes as a caller may see them. A report has the writes of a binding, which are whole
-//! objects. Where the caller may not `get` an object, only kind, namespace, name and the changed paths
-//! are shown.
+//! The visible parts of planned writes for a caller. A report has the writes of a binding, which are
+//! whole objects. Where the caller may not `get` an object, only kind, namespace, name and the changed
+//! paths are shown.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(super) async fn hide(
     let mut reader = Reader {
         call,
         whole: BTreeMap::new(),
-        asked: 0,
+        checks: 0,
     };
     for write in writes {
         let text = |path: &str| {
@@ -56,7 +56,7 @@ pub(super) async fn hide(
     Ok(())
 }
 
-/// `write` without the object, which was `before`.
+/// `write` without the object, whose present state is `before`.
 fn hidden(write: &Value, before: &Value) -> Value {
     let object = &write["object"];
     let mut metadata = json!({"name": object["metadata"]["name"]});
@@ -76,18 +76,18 @@ fn hidden(write: &Value, before: &Value) -> Value {
 }
 
 /// Adds the paths (as JSON pointers) at which `new` differs from `old`, down to whole lists and plain values.
-/// Keys of maps with names of their own (labels, annotations) are paths, too.
+/// Keys of maps such as labels and annotations are paths, too.
 fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>) {
     if paths.len() >= PATHS || old == new || path == "/metadata/resourceVersion" {
         return;
     }
     let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else {
-        // For a new object, the fields of its first level are enough.
+        // For a new object, the top-level fields are enough.
         paths.push(path.clone());
         return;
     };
-    let gone = before.keys().filter(|key| !after.contains_key(*key));
-    for key in after.keys().chain(gone) {
+    let removed = before.keys().filter(|key| !after.contains_key(*key));
+    for key in after.keys().chain(removed) {
         let length = path.len();
         path.push('/');
         path.push_str(&key.replace('~', "~0").replace('/', "~1"));
@@ -97,12 +97,12 @@ fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>)
     }
 }
 
-/// Rights of one user to read, asked once.
+/// Rights of one user to read, each checked once.
 struct Reader<'a> {
     call: &'a Call,
-    /// Whether the user may read all objects there, by resource and namespace.
+    /// Whether the user may read all objects, by resource and namespace.
     whole: BTreeMap<Key, bool>,
-    asked: usize,
+    checks: usize,
 }
 
 impl Reader<'_> {
@@ -116,10 +116,10 @@ impl Reader<'_> {
                 answer
             }
         };
-        if may_all || self.asked >= ASKED || key.name.is_empty() {
+        if may_all || self.checks >= ASKED || key.name.is_empty() {
             return Ok(may_all);
         }
-        self.asked += 1;
+        self.checks += 1;
         self.ask(key, version).await
     }
 
@@ -132,7 +132,8 @@ impl Reader<'_> {
     }
 }
 
-/// The right to read the object at `key`; with an empty name, all of them there.
+/// The right to read the object at `key`; with an empty name, all objects of the resource in the
+/// namespace.
 pub(super) fn get(key: &Key, version: &str) -> Attributes {
     Attributes {
         verb: "get".to_owned(),

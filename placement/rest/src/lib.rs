@@ -2,8 +2,8 @@
 //! and decisions, as resources.
 //!
 //! Targets and Decisions are projections that can be watched; candidates, reviews and the subresources
-//! `scheduling` and `binding` are made at each request. Start reading at [`VirtualApi`]; the shapes are in
-//! `berth_scheduling_api`.
+//! `scheduling` and `binding` are computed at each request. Start reading at [`VirtualApi`]; the shapes are
+//! in `berth_scheduling_api`.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -24,10 +24,10 @@
 //! ```
 
 mod advice;
-mod asked;
 mod binding;
 mod candidates;
 mod commit;
+mod decision_query;
 pub mod faults;
 mod head;
 mod hidden;
@@ -65,7 +65,7 @@ use self::records::{HistoryReader, Records};
 use self::resolve::About;
 use self::reviews::Reviews;
 
-/// Amount of judging at present, in bytes that could be parsed meanwhile.
+/// The present cost of judging, in bytes that could be parsed in the same time.
 pub type Work = Arc<dyn Fn() -> usize + Send + Sync>;
 
 pub use self::commit::{RegistryCommitter, actor_user};
@@ -106,7 +106,7 @@ impl VirtualApi {
         }
     }
 
-    /// Sets the time `grace` for another scheduler to do the same as Berth, before an observed decision
+    /// Sets `grace`, the time for another scheduler to decide like Berth before an observed decision
     /// reports a difference.
     #[must_use]
     pub fn observing(mut self, grace: Duration) -> Self {
@@ -114,7 +114,7 @@ impl VirtualApi {
         self
     }
 
-    /// Binds through `committer` instead: where objects are a hub's.
+    /// Binds through `committer` instead, for objects on a hub.
     #[must_use]
     pub fn binding_through(mut self, committer: Arc<dyn Committer>) -> Self {
         self.binder.committer = committer;
@@ -135,7 +135,7 @@ impl VirtualApi {
         self
     }
 
-    /// Starts keeping Targets and Decisions in step with the engine, which must be spawned too.
+    /// Starts to update Targets and Decisions with the engine, which must be spawned, too.
     pub fn spawn(&self) -> JoinHandle<()> {
         updater::spawn(Arc::clone(&self.projection), self.grace)
     }
@@ -152,7 +152,7 @@ impl VirtualApi {
         &self.projection
     }
 
-    /// The kinds reviews (and `simulate`) read objects of.
+    /// The kinds of objects that reviews (and `simulate`) read.
     #[must_use]
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
@@ -215,7 +215,7 @@ impl VirtualApi {
     }
 
     /// A dialect's own resource with the additions for demands: the subresources `binding` and
-    /// `scheduling`, and the effort of deciding where the request itself decides.
+    /// `scheduling`, and the effort of decisions that a request itself makes.
     #[must_use]
     pub fn extended(&self, resource: Resource) -> Resource {
         let subresources = self.subresources(resource.kind.info().resource());
@@ -230,16 +230,16 @@ impl VirtualApi {
             .taking(self.deciding(names_its_place))
     }
 
-    /// Cost of deciding and showing, in bytes that could be parsed meanwhile.
+    /// Cost of a decision and its report, in bytes that could be parsed in the same time.
     #[must_use]
     pub fn effort(&self) -> Work {
         let engine = Arc::clone(&self.binder.engine);
         Arc::new(move || resolve::effort(&engine))
     }
 
-    /// The effort of writes of demands. The engine binds, with limits of its own. A write decides by
-    /// itself in a dry run, which may run the object's own expressions, and where the object may name
-    /// its place.
+    /// The effort of writes of demands. The engine binds, with limits of its own. The write itself
+    /// decides in a dry run, which may evaluate the object's own expressions, and where the object may
+    /// name its place.
     fn deciding(&self, names_its_place: bool) -> Effort {
         let effort = self.effort();
         Arc::new(move |info| {

@@ -1,4 +1,4 @@
-//! The present world of a dialect, for questions that change a copy of it.
+//! A copy of the present world of a dialect, for questions that change it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) async fn live(engine: &Engine, dialect: &Arc<dyn Dialect>) -> Result<
         let exact = engine.source().list(resource, At::Exact(snapshot.revision)).await;
         let list = match exact {
             Ok(list) => list,
-            // Many later writes have dropped the revision; the present state is as good.
+            // The revision was dropped after many later writes; the present state serves as well.
             Err(_) => engine.source().cached(resource),
         };
         base.insert(resource, list);

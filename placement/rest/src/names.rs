@@ -1,9 +1,9 @@
 //! Names of virtual objects (docs/reference.md, "Names"): composed from the source's name, and parsed.
 //!
 //! A Decision is `<source name>.<dialect>`, a Target `<target name>.<dialect>`: the dialect follows the
-//! last dot. A Candidate is `<decision>:<target name>`, such as `p1.ocm:cluster1`: no object of any of
-//! the systems may have a colon in its name, so the parts can be separated, and the dialect appears
-//! once since both parts share it.
+//! last dot. A Candidate is `<decision>:<target name>`, such as `p1.ocm:cluster1`: no object of the
+//! systems may have a colon in its name, so that the parts can be separated. Both parts have the same
+//! dialect, which appears once.
 
 use std::borrow::Cow;
 
@@ -17,13 +17,13 @@ pub use berth_dialect_contract::names::{join, place, split};
 /// Separator of the decision and the target in the name of a candidate.
 pub const CANDIDATE_SEPARATOR: char = ':';
 
-/// The name of the candidate `target` (as the inventory names it) of `decision`.
+/// The name of the candidate `target` (the inventory's name of it) of `decision`.
 #[must_use]
 pub fn candidate(decision: &str, target: &str) -> String {
     format!("{decision}{CANDIDATE_SEPARATOR}{}", dotted(target))
 }
 
-/// A target as names of candidates write it.
+/// A target's name in the form that names of candidates have.
 #[must_use]
 pub fn dotted(target: &str) -> Cow<'_, str> {
     match target.contains('/') {
@@ -38,7 +38,8 @@ pub fn split_candidate(name: &str) -> Option<(&str, &str)> {
     name.split_once(CANDIDATE_SEPARATOR)
 }
 
-/// The demand whose virtual object is `source`.`dialect` in `namespace` (empty: a ClusterDecision).
+/// The demand of the virtual object `source`.`dialect` in `namespace`, which is empty for a
+/// ClusterDecision.
 #[must_use]
 pub fn demand(
     dialect: &dyn Dialect,
@@ -59,8 +60,8 @@ pub fn demand(
     beside.chain(inside).find(|key| inventory.object(key).is_some())
 }
 
-/// The candidate that `name` means: the name of a Target, with or without its dialect, or the system's own
-/// name.
+/// The candidate that `name` identifies: by the name of a Target, with or without its dialect, or by the
+/// system's own name.
 #[must_use]
 pub fn target(inventory: &dyn Inventory, dialect: &str, name: &str) -> Option<Ix> {
     let bare = name.strip_suffix(dialect).and_then(|rest| rest.strip_suffix('.'));
@@ -68,8 +69,8 @@ pub fn target(inventory: &dyn Inventory, dialect: &str, name: &str) -> Option<Ix
         .or_else(|| inventory.candidate_of_target(name))
         .or_else(|| inventory.candidate(name))
 }
-/// The uid of the virtual object of `kind` about the object with `meta`: the same on every replica, as long
-/// as the source lives.
+/// The uid of the virtual object of `kind` about the object with `meta`. It is equal on every replica, as
+/// long as the source exists.
 #[must_use]
 pub fn uid(meta: &Meta, kind: &str) -> String {
     uid_within(identity(meta), kind).to_string()

@@ -14,16 +14,17 @@ use berth_scheduling_api::shared::{Token, filled};
 
 /// Most clusters of each side in a Decision. The counts are of all.
 pub const SHOWN: usize = 10;
-/// Amount that is decided at once, as [`berth_dialect_contract::Inventory::effort`] counts it: some 15 ms.
+/// Effort of the decisions that are made at once, in units of [`berth_dialect_contract::Inventory::effort`]:
+/// some 15 ms.
 const AT_ONCE: u32 = 100_000;
 /// The reason of a condition about a place that is not compared yet.
 pub const NOT_COMPARED: &str = "NotCompared";
 
-/// Result of a comparison, kept until the next one.
+/// Result of a comparison, cached until the next one.
 #[derive(Clone, Debug)]
 pub(crate) struct ComparisonCache {
     comparison: Comparison,
-    /// Since when the two differ.
+    /// Time since which the two differ.
     since: Option<Timestamp>,
     /// The compared place, in the form of [`place`].
     place: u64,
@@ -31,23 +32,23 @@ pub(crate) struct ComparisonCache {
     due_at: Option<Timestamp>,
 }
 
-/// Words of an observed Decision about agreement.
+/// Condition and difference of an observed Decision.
 pub(crate) struct AgreementText {
     /// The status of the condition.
     pub(crate) status: &'static str,
-    /// Its reason.
+    /// The reason of the condition.
     pub(crate) reason: &'static str,
-    /// Its message.
+    /// The message of the condition.
     pub(crate) message: String,
     /// The difference, if there is one.
     pub(crate) would_change: Option<WouldChange>,
-    /// Next time at which it changes without a write.
+    /// Next time at which the text changes without a write.
     pub(crate) due_at: Option<Timestamp>,
 }
 
 impl ComparisonCache {
     /// Comparison of a demand's present clusters with `decision` about it; `before` is the previous
-    /// comparison. A demand that is compared for the first time has differed since its creation.
+    /// comparison. A demand that differs in its first comparison has differed since its creation.
     pub(crate) fn of(
         snapshot: &Snapshot,
         decision: &Decision,
@@ -69,9 +70,9 @@ impl ComparisonCache {
     }
 }
 
-/// Words about a demand with `view`, where `compared` is the last comparison and the other scheduler has
+/// The text about a demand with `view`, where `compared` is the last comparison and the other scheduler has
 /// `grace`.
-pub(crate) fn told(
+pub(crate) fn agreement_text(
     view: &DemandView,
     compared: Option<&ComparisonCache>,
     grace: Duration,
@@ -118,8 +119,8 @@ fn would_change(comparison: &Comparison) -> Option<WouldChange> {
     })
 }
 
-/// A hash of a demand's clusters, their amounts and its spec: it differs as soon as one of them
-/// changes.
+/// A hash of a demand's clusters, their amounts and the demand's spec, which changes with each of
+/// these.
 fn place(view: &DemandView) -> u64 {
     let mut hasher = DefaultHasher::new();
     let meta = view.object.meta();
@@ -130,7 +131,7 @@ fn place(view: &DemandView) -> u64 {
     hasher.finish()
 }
 
-/// Limit on decisions before other work gets its turn. The first decision is always within.
+/// Limit on decisions before other work gets its turn. The first decision is always within the limit.
 pub(crate) struct Budget(Option<u32>);
 
 impl Budget {
@@ -138,18 +139,18 @@ impl Budget {
         Self(None)
     }
 
-    /// Whether there is room to decide `demand`, which is taken.
+    /// Whether the budget allows a decision on `demand`. If so, the decision's effort is subtracted.
     pub(crate) fn decides(&mut self, snapshot: &Snapshot, demand: &Key) -> bool {
         self.takes(snapshot.inventory.effort(demand))
     }
 
     fn takes(&mut self, effort: u32) -> bool {
-        let left = match self.0 {
+        let remaining = match self.0 {
             None => Some(AT_ONCE.saturating_sub(effort)),
-            Some(left) => left.checked_sub(effort),
+            Some(remaining) => remaining.checked_sub(effort),
         };
-        self.0 = left.or(self.0);
-        left.is_some()
+        self.0 = remaining.or(self.0);
+        remaining.is_some()
     }
 }
 

@@ -1,5 +1,5 @@
-//! Objects whose place is a field of their own ([`OwnPlace`]): whose they are, and the right that binding one
-//! takes.
+//! Objects whose place is a field of their own ([`OwnPlace`]): the dialect of each, and the right to bind
+//! them.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) fn right_to_bind(engine: &Engine, resource: GroupResource) -> Option<
     find(engine, resource).map(|(own, _)| right(own))
 }
 
-/// The right to write it; user, namespace and name are the caller's to fill in.
+/// The right to write the place. The caller sets user, namespace and name.
 fn right(own: &OwnPlace) -> Attributes {
     Attributes {
         verb: own.verb.to_owned(),
@@ -36,7 +36,7 @@ fn right(own: &OwnPlace) -> Attributes {
     }
 }
 
-/// The right in the form that admission asks for.
+/// The right in the form for admission.
 pub fn needed(own: &OwnPlace) -> Right {
     let Attributes {
         verb,

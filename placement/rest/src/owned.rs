@@ -122,8 +122,8 @@ impl WholeObject {
         Key::new(self.own.resource, &call.namespace, &call.name)
     }
 
-    /// Errors of the system about the written object, which it completes; returns the guards for
-    /// storing it.
+    /// Validates the written object by the rules of the system, and completes it; returns the guards
+    /// for storing it.
     fn judge(&self, snapshot: &Snapshot, key: &Key, new: &mut Value) -> Result<Vec<Guard>, Status> {
         let old = snapshot.inventory.object(key);
         let old = old.ok_or_else(|| Status::not_found(key.resource, &key.name))?;
@@ -159,7 +159,7 @@ impl WholeObject {
 
 #[async_trait]
 impl SubresourceHandler for WholeObject {
-    /// Effort of judging the object that a write names; reading it takes none.
+    /// Effort of the validation of a written object. A read costs nothing.
     fn effort(&self, info: &RequestInfo) -> usize {
         match info.verb {
             "get" => 0,
@@ -190,7 +190,8 @@ impl SubresourceHandler for WholeObject {
         loop {
             match self.attempt(call, &key, body.clone()).await {
                 Ok(object) => return Ok(Reply::Object(object)),
-                // Another binding for the same target is not a conflict of this caller.
+                // Another binding to the same target is no conflict for this caller: the write is
+                // repeated.
                 Err(error) if error.why == WriteRefusal::Fenced && attempt < ATTEMPTS => attempt += 1,
                 Err(error) => return Err(error.into()),
             }

@@ -11,7 +11,7 @@ use berth_engine::{Catalog, Plan, World};
 use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::{Value, json};
 
-use super::asked::DecisionQuery;
+use super::decision_query::DecisionQuery;
 use super::hidden;
 use super::reviews::Reviews;
 
@@ -34,14 +34,14 @@ impl Reviews {
         let spec = &body["spec"];
         let entries = spec["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
         let steps = Step::read_all(entries, "", "spec.changes").map_err(invalid)?;
-        let asked = DecisionQuery::read(spec).map_err(invalid)?;
+        let query = DecisionQuery::read(spec).map_err(invalid)?;
         self.may_tell(call).await?;
         let mut worlds = Vec::new();
         for dialect in self.engine.dialects() {
             worlds.push(self.world(dialect, "Live").await?);
         }
         self.may_read(call, &worlds, &steps, now).await?;
-        let planned = answer(&self.catalog, worlds, &steps, asked, now);
+        let planned = answer(&self.catalog, worlds, &steps, query, now);
         budget::wanted()?;
         let plan = match planned {
             Ok(plan) => plan,
@@ -52,7 +52,7 @@ impl Reviews {
         Ok(Reply::Value(body))
     }
 
-    /// A plan shows every decision and every target: the caller must be able to read all of that.
+    /// Checks that the caller may read all decisions and targets, since a plan shows them.
     async fn may_tell(&self, call: &Call) -> Result<(), Status> {
         for resource in ["targets", "decisions", "clusterdecisions"] {
             let right = Attributes {
@@ -68,7 +68,7 @@ impl Reviews {
         Ok(())
     }
 
-    /// A plan depends on the objects it changes: the caller must be able to read those, too.
+    /// Checks that the caller may read the changed objects, on which a plan depends.
     async fn may_read(
         &self,
         call: &Call,
@@ -77,27 +77,28 @@ impl Reviews {
         now: Timestamp,
     ) -> Result<(), Status> {
         let mut readable = BTreeSet::new();
-        let mut asked = 0;
+        let mut checks = 0;
         for step in steps {
-            // Errors of a change are reported together with all others.
+            // Errors of a change are reported later, together with all others.
             let keys = plan::changed(worlds, &self.catalog, step, now).unwrap_or_default();
             for key in keys {
                 let everywhere = Key::new(key.resource, "", "");
-                let there = Key::new(key.resource, &key.namespace, "");
-                if readable.contains(&everywhere) || readable.contains(&there) {
+                let in_namespace = Key::new(key.resource, &key.namespace, "");
+                if readable.contains(&everywhere) || readable.contains(&in_namespace) {
                     continue;
                 }
                 let version = self.catalog.version_of(key.resource).unwrap_or(config::VERSION);
-                // A user with the right to read all of them, everywhere or there, needs no check of
-                // each. One drain may change thousands: then only the first two checks are needed.
+                // A user who may read all objects of the resource, everywhere or in the namespace,
+                // needs no check for each object. A drain may change thousands of objects, for which
+                // only these two checks are made.
                 let mut wanted = vec![everywhere];
                 if !key.namespace.is_empty() {
-                    wanted.push(there);
+                    wanted.push(in_namespace);
                 }
-                if asked < ASKED {
+                if checks < ASKED {
                     wanted.push(key);
                 }
-                asked += 1;
+                checks += 1;
                 let mut answer = Ok(());
                 for wanted in wanted {
                     answer = call.require(hidden::get(&wanted, version)).await;
@@ -117,7 +118,7 @@ fn answer(
     catalog: &Catalog,
     mut worlds: Vec<World>,
     steps: &[Step],
-    mut asked: DecisionQuery,
+    mut query: DecisionQuery,
     now: Timestamp,
 ) -> Result<Plan, NoPlan> {
     let before: Vec<_> = worlds.iter_mut().map(World::begin).collect();
@@ -128,7 +129,7 @@ fn answer(
     let terms = Terms { now, seed: None };
     let mut whole = Plan::default();
     for (before, world) in before.iter().zip(&mut worlds) {
-        let mut wanted = asked.find(before, world.snapshot());
+        let mut wanted = query.find(before, world.snapshot());
         wanted.extend(plan::on_drained(before, steps, now));
         if world.changes() == 0 && wanted.is_empty() {
             continue;
@@ -136,7 +137,7 @@ fn answer(
         let part = Plan::of(before, world, &terms, |demand| wanted.contains(demand));
         whole.add(part.map_err(|fault| NoPlan::Fault(fault.to_string()))?);
     }
-    let missing = asked.missing();
+    let missing = query.missing();
     if missing.is_empty() {
         Ok(whole)
     } else {

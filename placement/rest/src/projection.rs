@@ -1,9 +1,10 @@
-//! Projection of Targets and Decisions: a store in memory that the [`updater`](super::updater) keeps in step
-//! with the engine.
+//! Projection of Targets and Decisions: a store in memory that the [`updater`](super::updater) updates with
+//! the engine.
 //!
-//! For a reader they look computed on read: a list first waits until all earlier acknowledged writes
-//! are shown. Revisions are a sequence of this process, from its start in microseconds, so that a
-//! revision of another process (or of this one before a restart) is recognised.
+//! To a reader, the objects look computed at each read: a list first waits until all earlier
+//! acknowledged writes are shown. Revisions are a sequence of this process that begins at the time of
+//! its start in microseconds, so that a revision of another process (or of this one before a restart)
+//! is recognised.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,20 +27,20 @@ pub const DECISIONS: GroupResource = GroupResource::new(GROUP, "decisions");
 /// `clusterdecisions`.
 pub const CLUSTER_DECISIONS: GroupResource = GroupResource::new(GROUP, "clusterdecisions");
 
-/// Longest wait of a read for the updater. One that is alive needs milliseconds.
+/// Longest wait of a read for the updater, which normally needs milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The store of virtual objects, read by any reader and written by the updater alone.
+/// The store of virtual objects, which only the updater writes.
 pub struct Projection {
     pub(crate) store: MemoryStore,
     pub(crate) engine: Arc<Engine>,
-    /// The source's revision up to which everything is shown; `None` before the first load.
+    /// The source's revision up to which all changes are shown; `None` before the first load.
     pub(crate) shown: watch::Sender<Option<Revision>>,
     /// Numbers of Decisions.
     pub(crate) tallies: Mutex<Tallies>,
-    /// Rung when the clock was moved by hand.
+    /// Signal that a test moved the clock.
     pub(crate) wake: Notify,
-    /// Rung when a reader waits for a change that is not shown yet.
+    /// Signal that a reader waits for a change that is not shown yet.
     pub(crate) awaited: Notify,
 }
 
@@ -58,37 +59,38 @@ impl Projection {
         })
     }
 
-    /// Whether everything was shown once.
+    /// Whether all objects of the first load are shown.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.shown.borrow().is_some()
     }
 
-    /// Numbers of Decisions, by system, phase and agreement. Nothing is counted for it.
+    /// Numbers of Decisions, by system, phase and agreement. They are maintained, and not counted for
+    /// the call.
     #[must_use]
     pub fn tallies(&self) -> Tallies {
         self.tallies.lock().clone()
     }
 
-    /// Waits until everything was shown once.
+    /// Waits until all objects of the first load are shown.
     pub async fn ready(&self) {
-        // It cannot end before: the sender belongs to this projection.
+        // The wait cannot fail, since the sender belongs to this projection.
         let _ended = self.shown.subscribe().wait_for(Option::is_some).await.is_err();
     }
 
-    /// Looks at once for changes that time alone has brought: for clocks that do not run by themselves.
+    /// Checks at once for changes that come with time, for clocks that do not run by themselves.
     pub fn look_at_the_clock(&self) {
         self.wake.notify_one();
     }
 
-    /// Waits until every write acknowledged before this call, by any server, is shown.
+    /// Waits until every write that any server acknowledged before this call is shown.
     ///
     /// # Errors
-    /// `Unavailable` when that takes longer than ten seconds, or when a shared store does not give its
-    /// revision.
+    /// `Unavailable` when that takes longer than ten seconds, or when a shared store does not return
+    /// its revision.
     pub async fn caught_up(&self) -> Result<(), StoreError> {
-        // Nothing of this resource is stored, but the answer is as new as the store. This process may
-        // be behind it, as another server may have written.
+        // No objects of this resource are stored, but the answer has the newest revision of the store.
+        // This process may be behind that revision, since another server may have written.
         let newest = self.engine.source().list(TARGETS, At::Latest).await?;
         let wanted = newest.revision;
         let mut shown = self.shown.subscribe();

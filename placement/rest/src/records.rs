@@ -16,10 +16,10 @@ use serde_json::{Map, Value};
 pub const RECORDS: GroupResource = GroupResource::new(GROUP, "decisionrecords");
 /// `clusterdecisionrecords`.
 pub const CLUSTER_RECORDS: GroupResource = GroupResource::new(GROUP, "clusterdecisionrecords");
-/// Bytes of all records together, at most.
+/// Most bytes of all records together.
 pub const MOST_BYTES: usize = 32 * 1024 * 1024;
 
-/// Effort of reading a record and telling of it, in bytes that could be parsed meanwhile.
+/// Effort of reading and reporting a record, in bytes that could be parsed in the same time.
 const EACH: usize = 4 * 1024;
 
 /// The resource of records in `namespace`; where that is empty, of ClusterDecisions.
@@ -32,14 +32,14 @@ pub const fn resource_of(namespace: &str) -> GroupResource {
     }
 }
 
-/// Limits of the history that is kept.
+/// Limits of the stored history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Records of each decision; 0 keeps none.
+    /// Most records of each decision; 0 stores none.
     pub per_decision: usize,
     /// Age of the oldest record; zero is any age.
     pub max_age: Duration,
-    /// Bytes of all records together.
+    /// Most bytes of all records together.
     pub bytes: usize,
 }
 
@@ -56,11 +56,11 @@ impl Default for Bounds {
 /// Medium of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// In the process: gone when it ends.
+    /// Memory of the process, which is lost when the process ends.
     Memory,
-    /// Place of the store: the database file.
+    /// The database file.
     Database,
-    /// Place of the store: etcd.
+    /// The store etcd.
     Etcd,
 }
 
@@ -76,7 +76,7 @@ impl Medium {
     }
 }
 
-/// The records there are, for readers.
+/// The existing records, for readers.
 #[derive(Clone)]
 pub struct Records {
     /// Store of the records.
@@ -96,7 +96,8 @@ impl SubresourceHandler for HistoryReader {
         EACH.saturating_mul(self.0.bounds.per_decision)
     }
 
-    /// The decision may be unknown or gone: then there is no record either.
+    /// The history of a decision, which may be unknown or deleted: then there are no records, or only
+    /// former ones.
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let limit = limit(&call.query)?;
         let resource = resource_of(&call.namespace);
@@ -116,6 +117,8 @@ impl SubresourceHandler for HistoryReader {
     }
 }
 
+/// The `limit` of `query`; without one, no limit.
+///
 /// # Errors
 /// 400 for an invalid limit.
 fn limit(query: &Query) -> Result<usize, Status> {
@@ -129,8 +132,8 @@ fn limit(query: &Query) -> Result<usize, Status> {
     }
 }
 
-/// The records of `decision` in `namespace`, oldest first. A record is named after its decision, and a number
-/// that grows.
+/// The records of `decision` in `namespace`, oldest first. The name of a record consists of the decision's
+/// name and an increasing number.
 fn of(stored: &Collection, namespace: &str, decision: &str) -> Vec<Arc<Object>> {
     let prefix = format!("{decision}.");
     let after = Name::new(namespace, &prefix);
@@ -143,7 +146,7 @@ fn of(stored: &Collection, namespace: &str, decision: &str) -> Vec<Arc<Object>> 
         .collect()
 }
 
-/// The history of one decision, to be written.
+/// The history of one decision, in the form of its answer.
 struct HistoryReport {
     namespace: String,
     decision: String,

@@ -59,7 +59,8 @@ pub fn tree<T: Serialize>(object: &Manifest<T>) -> Value {
     serde_json::to_value(object).expect("names, texts and numbers are JSON")
 }
 
-/// Only the kind is read: a tree for every cluster-like object would take more room than the objects.
+/// The kind of `object`, the only parsed field: trees of all targets' objects would take more memory
+/// than the objects.
 fn kind_of(object: &Object) -> String {
     #[derive(serde::Deserialize)]
     struct KindHeader {
@@ -121,22 +122,22 @@ fn capacity(counted: &Quantities) -> TargetCapacity {
     }
 }
 
-/// A demand as a Decision is about to show it.
+/// A demand, with the facts for its Decision.
 pub(crate) struct DemandRow<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) demand: &'a Key,
     pub(crate) view: DemandView,
     /// Decision that Berth would make, where that is known.
     pub(crate) decided: Option<&'a Decision>,
-    /// Words about the other scheduler's choice, where Berth observes.
+    /// Agreement with the other scheduler, where Berth observes.
     pub(crate) observed: Option<AgreementText>,
-    /// The sentence about another writer that the decision is left to.
+    /// The sentence about the contest, where Berth leaves the decision to another writer.
     pub(crate) contested: Option<Arc<str>>,
     pub(crate) now: Timestamp,
 }
 
-/// The Decision about `shown`. An unbound demand is decided, to distinguish Pending from Unschedulable,
-/// and so is one that may be Invalid.
+/// The Decision about `shown`. A demand that is unbound, or may be invalid, is decided to find its
+/// phase: Pending, Unschedulable or Invalid.
 pub(crate) fn decision(shown: DemandRow<'_>, old: Option<&Object>) -> (RenderedDecision, Tally) {
     let standing = DemandPhase::of(&shown);
     let DemandRow {
@@ -171,11 +172,11 @@ pub(crate) fn decision(shown: DemandRow<'_>, old: Option<&Object>) -> (RenderedD
         agrees: "",
     };
     let (mut due_at, mut would_change) = (standing.due_at, None);
-    if let Some(told) = observed {
-        conditions.push(since.condition(AGREES, told.status, told.reason, &told.message));
-        would_change = told.would_change;
-        tally.agrees = told.status;
-        due_at = due_at.into_iter().chain(told.due_at).min();
+    if let Some(agreement) = observed {
+        conditions.push(since.condition(AGREES, agreement.status, agreement.reason, &agreement.message));
+        would_change = agreement.would_change;
+        tally.agrees = agreement.status;
+        due_at = due_at.into_iter().chain(agreement.due_at).min();
     }
     if let Some(text) = contested {
         conditions.push(since.condition("Contested", "True", "OtherWriter", &text));
@@ -229,7 +230,7 @@ pub(crate) fn placed(placed: &[PlacedCluster]) -> Vec<ClusterBinding> {
 /// State of a demand, in words.
 struct DemandPhase {
     phase: Phase,
-    /// Reason why it is not bound; empty once it is.
+    /// Reason why the demand is not bound; empty where it is bound.
     reason: String,
     message: String,
     rejections: Vec<RejectionCount>,
@@ -241,26 +242,26 @@ impl DemandPhase {
         let DemandRow { snapshot, view, .. } = shown;
         let phase = match view.phase {
             Phase::Pending | Phase::Invalid => {
-                let made = match shown.decided {
+                let own_decision = match shown.decided {
                     Some(_) => None,
                     None => snapshot
                         .decide(shown.demand, None, shown.now)
                         .and_then(Result::ok),
                 };
-                let told = |decision: &&Decision| {
+                let is_conclusive = |decision: &&Decision| {
                     view.phase == Phase::Pending || decision.outcome == Outcome::Invalid
                 };
-                if let Some(decision) = shown.decided.or(made.as_ref()).filter(told) {
+                if let Some(decision) = shown.decided.or(own_decision.as_ref()).filter(is_conclusive) {
                     return Self::decided(snapshot, decision);
                 }
                 view.by_number()
             }
-            // A user who waits for its deletion needs the obstacles.
+            // A user who waits for the deletion of the demand needs the obstacles.
             Phase::Releasing => {
-                let made = snapshot
+                let own_decision = snapshot
                     .decide(shown.demand, None, shown.now)
                     .and_then(Result::ok);
-                if let Some(decision) = made {
+                if let Some(decision) = own_decision {
                     return Self {
                         phase: Phase::Releasing,
                         ..Self::decided(snapshot, &decision)
@@ -270,11 +271,11 @@ impl DemandPhase {
             }
             phase => phase,
         };
-        let stays: Vec<&PlacedCluster> = view.placed.iter().filter(|place| !place.leaving).collect();
-        let message = match (phase, stays.len(), view.wanted) {
+        let staying: Vec<&PlacedCluster> = view.placed.iter().filter(|place| !place.leaving).collect();
+        let message = match (phase, staying.len(), view.wanted) {
             (Phase::Partial, count, Some(wanted)) => format!("bound to {count} of {wanted} clusters"),
             (Phase::Bound | Phase::Partial, 1.., _) if let Some(amount) = view.amount => {
-                let places = stays.iter();
+                let places = staying.iter();
                 let cells: Vec<String> = places
                     .map(|place| amounts::cell(&place.cluster_name, place.amount))
                     .collect();
@@ -282,7 +283,7 @@ impl DemandPhase {
                 format!("{} of {} {}: {list}", amount.placed, amount.wanted, amount.name)
             }
             (Phase::Bound | Phase::Partial | Phase::Releasing, 1, _) => {
-                format!("bound to {}", stays[0].cluster_name)
+                format!("bound to {}", staying[0].cluster_name)
             }
             (Phase::Bound | Phase::Partial | Phase::Releasing, count, _) => {
                 format!("bound to {count} clusters")
@@ -311,7 +312,7 @@ impl DemandPhase {
         since.condition("Bound", status, reason, &self.message)
     }
 
-    /// State of an unbound demand by the scheduler's decision.
+    /// State of an unbound demand, from the scheduler's decision.
     fn decided(snapshot: &Snapshot, decision: &Decision) -> Self {
         let phase = match decision.outcome {
             Outcome::Unschedulable => Phase::Unschedulable,
@@ -373,8 +374,8 @@ impl<'a> Since<'a> {
         }
     }
 
-    /// The condition of `type`. Its transition time moves only when its status does; at first sight it is the
-    /// source's creation, which is the same on every replica and after every restart.
+    /// The condition of `type`. The transition time changes only with the status. At first it is the source's
+    /// creation, which is equal on every replica and after every restart.
     fn condition(&self, r#type: &str, status: &str, reason: &str, message: &str) -> Condition {
         let mut before = self.before.iter().flatten();
         let last_transition_time = match before.find(|condition| condition.r#type == r#type) {

@@ -1,4 +1,4 @@
-//! From names in requests to demands in a fresh snapshot.
+//! Resolution of names in requests to demands in a fresh snapshot.
 
 use berth_apimachinery::{GroupResource, Key, Status};
 use berth_dialect_contract::Dialect;
@@ -10,10 +10,10 @@ use super::projection::{CLUSTER_DECISIONS, DECISIONS};
 /// Seconds after which a client should ask again while the inventory is behind.
 const RETRY_AFTER: u32 = 1;
 
-/// The effort of telling of a target, in bytes that could be parsed meanwhile.
+/// The effort of reporting a target, in bytes that could be parsed in the same time.
 const TOLD: usize = 90;
 /// The effort of judging a target that is compared by its fields (see
-/// [`berth_dialect_contract::Inventory::effort`]), in bytes that could be parsed meanwhile.
+/// [`berth_dialect_contract::Inventory::effort`]), in bytes that could be parsed in the same time.
 const JUDGED: usize = 10;
 
 /// Cost of judging and reporting, where only the number of targets is known.
@@ -26,7 +26,7 @@ pub(crate) fn effort(engine: &Engine) -> usize {
 pub(super) enum About {
     /// A Decision or ClusterDecision (or its subresource), by its virtual name.
     Decision,
-    /// A placeable object of the dialect named, by its own name.
+    /// A placeable object of `dialect`, by its own name.
     Source {
         /// The dialect.
         dialect: &'static str,
@@ -56,7 +56,8 @@ pub(crate) const fn decisions_of(namespace: &str) -> GroupResource {
 }
 
 impl About {
-    /// Finds the object of `name` in `namespace`, in a snapshot with every acknowledged write.
+    /// Finds the demand of the object `name` in `namespace`, in a snapshot with every acknowledged
+    /// write.
     pub(crate) async fn find(
         self,
         engine: &Engine,
@@ -99,16 +100,17 @@ impl About {
         }
     }
 
-    /// The effort of deciding on `name` in `namespace` and of reporting it, as far as it is known in
-    /// advance. The unit is the number of bytes that could be parsed in the same time.
+    /// The effort of the decision on `name` in `namespace` and of its report, as far as it is known in
+    /// advance. The unit is bytes that could be parsed in the same time.
     pub(crate) fn effort(self, engine: &Engine, namespace: &str, name: &str) -> usize {
         let of = || {
             let snapshot = engine.snapshot(self.dialect(name)?)?;
             let demand = self.demand(&snapshot, namespace, name)?;
             let inventory = &snapshot.inventory;
-            let (told, judged) = (inventory.count() as usize, inventory.effort(&demand) as usize);
+            let (count, judged) = (inventory.count() as usize, inventory.effort(&demand) as usize);
             Some(
-                told.saturating_mul(TOLD)
+                count
+                    .saturating_mul(TOLD)
                     .saturating_add(judged.saturating_mul(JUDGED)),
             )
         };
@@ -116,7 +118,7 @@ impl About {
     }
 }
 
-/// The kind of `demand`, as its dialect names it.
+/// The kind of `demand` in its dialect.
 pub(crate) fn kind_of(dialect: &dyn Dialect, demand: &Key) -> &'static str {
     let kinds = dialect.demands().iter();
     kinds

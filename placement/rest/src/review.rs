@@ -1,5 +1,5 @@
-//! A SchedulingReview as a pure function: a world, objects and a question in, a report out. `simulate` asks
-//! the same.
+//! A SchedulingReview as a pure function, from a world, objects and a question to a report. `simulate`
+//! decides in the same way.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct Question {
     /// The world before anything is added.
     pub world: World,
-    /// The configuration to decide with, if another than the world's.
+    /// The configuration of the decision, if it is not the world's.
     pub config: Option<Value>,
     /// The objects to add or to replace.
     pub objects: Vec<Value>,
@@ -73,11 +73,11 @@ pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldE
 /// Adds `objects` to `world`; returns all their problems.
 fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut added = BTreeSet::new();
     for (index, value) in objects.into_iter().enumerate() {
         let path = format!("spec.objects[{index}]");
         if budget::wanted().is_err() {
-            // The answer is not awaited.
+            // The caller no longer waits for the answer.
             break;
         }
         let kind = value["kind"].clone();
@@ -88,7 +88,7 @@ fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp
                 let detail = format!("scheduling in {dialect} does not look at objects of this kind");
                 errors.push(FieldError::invalid(format!("{path}.kind"), kind, detail));
             }
-            Ok((key, _)) if seen.contains(&key) => {
+            Ok((key, _)) if added.contains(&key) => {
                 errors.push(FieldError::duplicate(
                     format!("{path}.metadata.name"),
                     key.name.to_string(),
@@ -98,7 +98,7 @@ fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp
                 if let Err(Unreadable(problem)) = world.put(&key, object) {
                     errors.push(FieldError::invalid(path, key.to_string(), problem));
                 }
-                seen.insert(key);
+                added.insert(key);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! `schedulingreviews` and `localschedulingreviews`: questions about other worlds over HTTP. The answer
-//! is made in [`review`](super::review).
+//! `schedulingreviews` and `localschedulingreviews`: questions about other worlds over HTTP.
+//! [`review`](super::review) computes the answer.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ use super::review::{self, Question};
 pub(super) struct Reviews {
     /// The engine.
     pub(super) engine: Arc<Engine>,
-    /// The kinds a review may bring.
+    /// The kinds of objects that a review may contain.
     pub(super) catalog: Arc<Catalog>,
-    /// Their kind.
+    /// The kind of the reviews.
     pub(super) kind: &'static str,
 }
 
@@ -34,7 +34,7 @@ struct Demand {
 
 #[async_trait]
 impl Computed for Reviews {
-    /// A review brings worlds and decisions of its own, in few bytes.
+    /// A review of few bytes may describe large worlds and many decisions.
     fn effort(&self, _: &RequestInfo) -> usize {
         heavy::UNKNOWN
     }
@@ -79,7 +79,7 @@ impl Computed for Reviews {
 }
 
 impl Reviews {
-    /// In a namespaced review, objects without a namespace are in that of the review.
+    /// Moves objects without a namespace to that of a namespaced review.
     fn stay(&self, namespace: &str, spec: &mut Value) {
         if namespace.is_empty() {
             return;
@@ -182,7 +182,7 @@ impl Reviews {
         )])
     }
 
-    /// The initial world.
+    /// The initial world of a review with `mode`.
     pub(super) async fn world(&self, dialect: &Arc<dyn Dialect>, mode: &str) -> Result<World, Status> {
         if mode == "Provided" {
             return Ok(World::empty(Arc::clone(dialect)));
@@ -191,8 +191,8 @@ impl Reviews {
     }
 }
 
-/// Requires that a review in `namespace` is about its objects, or about the namespace itself. One without a
-/// namespace may be about anything.
+/// Checks that a review in `namespace` is about an object in it, or about the namespace itself. A review
+/// without a namespace may be about any object.
 fn within(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
     let key = &demand.key;
     let itself = key.resource == GroupResource::new("", "namespaces") && *key.name == *namespace;
@@ -208,9 +208,9 @@ fn within(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
     Err(FieldError::invalid(path, key.namespace.to_string(), detail))
 }
 
-/// A review by reference needs `get` on the source. A review of the live world needs `list targets`,
-/// except a review of one namespace: users who may explain there see the targets in the reports about
-/// that namespace.
+/// Checks the rights of the caller. A review by reference needs `get` on the source. A review of the
+/// live world needs `list targets`, except a review of one namespace: users with the right to explain
+/// there see the targets in reports about that namespace.
 async fn authorize(call: &Call, demand: &Demand, mode: &str) -> Result<(), Status> {
     if demand.object.is_none() {
         readable(call, demand).await?;

@@ -1,4 +1,4 @@
-//! Advice as a caller may take it: the patches that they may make, and the visible parts of the others.
+//! Advice for a caller: the patches that the caller may make, and the visible parts of the others.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use berth_scheduling_api::{GROUP, VERSION};
 
 use super::own_places;
 
-/// Maximal number of checked rights, each of which may be a SubjectAccessReview; further ones count as
-/// missing.
+/// Maximal number of checked rights, each of which may be a SubjectAccessReview; further rights count
+/// as missing.
 const ASKED: usize = 60;
 
-/// Marks each set that the user of `call` may make, hides objects that they may not read, and sorts
-/// sets of equal size by whether they may make them. `demand` is the subject of the advice.
+/// Marks each set that the user of `call` may make, and hides objects that the user may not read. Of
+/// sets of equal size, those that the user may make come first. `demand` is the subject of the advice.
 ///
 /// # Errors
 /// When the user's rights cannot be checked.
@@ -45,7 +45,7 @@ pub(super) async fn judge(
     Ok(())
 }
 
-/// Rights of one user, asked once each.
+/// Rights of one user, each checked once.
 struct Rights<'a> {
     call: &'a Call,
     engine: &'a Engine,
@@ -82,8 +82,8 @@ impl Rights<'_> {
     }
 
     async fn may(&mut self, verb: &'static str, key: &Key) -> Result<bool, Status> {
-        let asked = (verb, key.clone());
-        if let Some(&known) = self.known.get(&asked) {
+        let request = (verb, key.clone());
+        if let Some(&known) = self.known.get(&request) {
             return Ok(known);
         }
         if self.known.len() >= ASKED {
@@ -102,7 +102,7 @@ impl Rights<'_> {
                 })
                 .await?;
         }
-        self.known.insert(asked, may);
+        self.known.insert(request, may);
         Ok(may)
     }
 
@@ -114,8 +114,8 @@ impl Rights<'_> {
         }
     }
 
-    /// The right to do `verb` to the object at `key`. Bindings are authorized as their decision's
-    /// subresource.
+    /// The right to do `verb` to the object at `key`. A Binding is authorized as a subresource of its
+    /// decision.
     fn right(&self, verb: &str, key: &Key) -> Attributes {
         let (resource, subresource) = match key.resource.resource {
             "bindings" if key.resource.group == GROUP => ("decisions", "binding"),
@@ -159,7 +159,7 @@ fn would_have_to_change(patches: &[Patch], key: &Key) -> String {
     format!("{object} would have to change; you may not read it: ask its owner")
 }
 
-/// Leaves of `patch` the paths that change.
+/// Reduces `patch` to the changed paths.
 fn hide(patch: &mut Patch) {
     if let Form::Json(operations) = &patch.form {
         let paths = operations.iter().filter(|operation| operation["op"] != "test");

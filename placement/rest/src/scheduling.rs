@@ -1,4 +1,4 @@
-//! `decisions/scheduling` and its kin: the scheduler's present decision.
+//! `decisions/scheduling` and the related subresources: the scheduler's present decision.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl SubresourceHandler for Scheduling {
             self.about.find(&self.engine, &call.namespace, &call.name).await?;
         let (snapshot, advice) = match choice.advice {
             false => (snapshot, None),
-            // Of the same world, so that both have the same objects.
+            // The report and the advice are of one world, so that both have the same objects.
             true => {
                 let world = live(&self.engine, &snapshot.dialect).await?;
                 let short = self.advice(call, &world, &demand).await?;
@@ -83,7 +83,7 @@ fn others(engine: &Engine, snapshot: &Snapshot, demand: &Key) -> Option<String> 
 }
 
 impl Scheduling {
-    /// The advice that `call` may take, in the form for a Scheduling.
+    /// The advice for the user of `call`, in the form for a Scheduling.
     async fn advice(&self, call: &Call, world: &World, demand: &Key) -> Result<Value, Status> {
         let terms = Terms {
             now: call.now,
@@ -93,7 +93,7 @@ impl Scheduling {
         };
         let mut advice = ask(world, &self.catalog, demand, &terms)?;
         rights_to_change::judge(call, &self.engine, &self.catalog, demand, &mut advice.targets).await?;
-        // A tree, whose fields are in the order of those of a SchedulingAdvice.
+        // The advice is a tree, with its fields in the order of a SchedulingAdvice.
         serde_json::to_value(advice.short()).map_err(|error| Status::internal(error.to_string()))
     }
 }
@@ -153,25 +153,26 @@ impl Choice {
     }
 }
 
-/// A decision with every reason, to be written.
+/// A decision with every reason, in the form of its answer.
 struct ExplainedDecision {
     snapshot: Snapshot,
     decision: Decision,
     places: Places,
-    /// Writes of a binding, as the caller may see them.
+    /// Writes of a binding, with the parts that the caller may see.
     writes: Vec<Value>,
     /// Warnings about other schedulers.
     others: Option<String>,
-    /// Advice, where it was asked for.
+    /// Advice, where it was requested.
     advice: Option<Value>,
     choice: Choice,
 }
 
-/// Place of the candidates, which are many and are written by themselves.
+/// Placeholder for the candidates, which are many and are written separately.
 #[derive(Serialize)]
 struct Hole;
 
-/// Text of the place. Nothing before it is a null, and in texts quotes are escaped, so the first is the one.
+/// Text of the placeholder. The first occurrence is the right one: no earlier field is null, and quotes in
+/// texts are escaped.
 const HOLE: &[u8] = br#""candidates":null"#;
 
 impl ExplainedDecision {
@@ -257,8 +258,8 @@ pub(crate) fn decide(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Resul
 }
 
 /// The Scheduling of `decision` without its candidates, as a tree: the picked clusters and the changes,
-/// and with `counts` the numbers of targets that each reason refuses. Its size does not grow with the
-/// fleet.
+/// and with `counts` the numbers of targets that each reason refuses. The size of the result does not
+/// grow with the fleet.
 pub fn summary_of(snapshot: &Snapshot, decision: &Decision, counts: bool) -> Result<Value, Status> {
     let inventory = &*snapshot.inventory;
     let places = Places::of(inventory, decision);
@@ -275,15 +276,15 @@ pub fn summary_of(snapshot: &Snapshot, decision: &Decision, counts: bool) -> Res
     );
     report.remaining_candidates = Some(view.entries().len()).filter(|&rest| rest > 0);
     report.reason_counts = counts.then(|| report::reason_counts(inventory, decision));
-    shown(snapshot, decision, &report)
+    report_value(snapshot, decision, &report)
 }
 
 /// The Scheduling that shows `decision`, which was made on `snapshot`, as a tree.
 pub fn scheduling_of(snapshot: &Snapshot, decision: &Decision) -> Result<Value, Status> {
-    shown(snapshot, decision, &snapshot.report(decision))
+    report_value(snapshot, decision, &snapshot.report(decision))
 }
 
-fn shown(snapshot: &Snapshot, decision: &Decision, report: &Report) -> Result<Value, Status> {
+fn report_value(snapshot: &Snapshot, decision: &Decision, report: &Report) -> Result<Value, Status> {
     serde_json::to_value(manifest(snapshot, decision, report))
         .map_err(|error| Status::internal(error.to_string()))
 }

@@ -1,13 +1,13 @@
-//! Numbers of Decisions, kept current when they change, so that a reader counts nothing.
+//! Numbers of Decisions, which are updated with each change, so that no read has to count.
 
 use std::collections::BTreeMap;
 
 /// Properties of a Decision for counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tally {
-    /// Its phase.
+    /// The phase.
     pub phase: &'static str,
-    /// The status of its condition Agrees; empty where it has none.
+    /// The status of the condition Agrees; empty where there is none.
     pub agrees: &'static str,
 }
 
@@ -16,7 +16,7 @@ pub struct Tally {
 pub struct Tallies(BTreeMap<(&'static str, Tally), isize>);
 
 impl Tallies {
-    /// Counts one more Decision of `system`, or with -1 one less.
+    /// Counts `by` more Decisions of `system`; -1 counts one less.
     pub(crate) fn add(&mut self, system: &'static str, tally: Tally, by: isize) {
         *self.0.entry((system, tally)).or_default() += by;
     }

@@ -1,9 +1,9 @@
-//! The updater: renders Targets and Decisions again when the engine marks them as stale, or when their
-//! time has come.
+//! The updater: renders Targets and Decisions again when the engine marks them as stale, or when they
+//! are due by time.
 //!
-//! Deciding all demands of a large fleet takes seconds. No reader waits for the agreement of observed
-//! decisions: if a change makes many due, a few are compared at once, and the rest bit by bit, in half
-//! of the time.
+//! Decisions on all demands of a large fleet take seconds. No reader waits for the agreement of
+//! observed decisions: if a change makes many comparisons due, a few are made at once, and the rest bit
+//! by bit, in at most half of the time.
 
 mod alarms;
 mod following;
@@ -27,10 +27,11 @@ use self::make::{Maker, MissingObject, ObjectDraft, VirtualObjects};
 use super::observed::Budget;
 use super::projection::Projection;
 
-/// Time for collecting changes that no reader waits for. An object and its place, which follows at
-/// once, are then shown in one step, and a demand that is bound within the time is not decided before.
+/// Time for which changes are collected that no reader waits for. An object and its place, which is
+/// written right after it, are then shown in one step, and a demand that is bound within this time is
+/// not decided by the updater before.
 const TOGETHER: Duration = Duration::from_millis(20);
-/// Shortest delay before the next update of an object whose time has come already.
+/// Shortest delay before the next update of an object that is already due by time.
 pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
 /// Subject of one virtual object.
@@ -45,10 +46,9 @@ pub enum Subject {
 /// A subject of a dialect.
 pub type Item = (&'static str, Subject);
 
-/// Starts the updater of `projection`. It runs until the handle is aborted.
+/// Starts the updater of `projection`, which runs until the handle is aborted.
 ///
-/// Another scheduler has `grace` to do the same as Berth before an observed decision reports a
-/// difference.
+/// Another scheduler has `grace` to decide like Berth before an observed decision reports a difference.
 pub(super) fn spawn(projection: Arc<Projection>, grace: Duration) -> JoinHandle<()> {
     let subscription = projection.engine.subscribe();
     let updater = Updater {
@@ -73,20 +73,20 @@ struct Updater {
     alarms: Alarms,
     /// The state of each dialect at the last check.
     modes: HashMap<&'static str, Mode>,
-    /// The observed demands that are to be compared when there is time, by dialect.
+    /// The observed demands whose comparison is postponed, by dialect.
     waiting: BTreeMap<&'static str, BTreeSet<Key>>,
-    /// Until when the next of them wait, so that others have half of the time.
+    /// Time until which the next comparisons wait, so that other work has half of the time.
     rest: Instant,
 }
 
-/// All state that may change every observed decision of a dialect without a folded change.
+/// State of a dialect that may change every observed decision without a folded change.
 #[derive(Clone, Copy, PartialEq)]
 struct Mode {
-    /// Whether any of it is decided here.
+    /// Whether demands of the dialect are decided here.
     decides: bool,
-    /// Whether all its objects are known.
+    /// Whether all objects of the dialect are known.
     is_complete: bool,
-    /// The version of its configuration.
+    /// The revision of the dialect's configuration.
     configuration: Revision,
 }
 
@@ -118,7 +118,7 @@ impl Updater {
     }
 
     async fn take_in(&mut self, mut batch: Batch) {
-        for dialect in self.turned() {
+        for dialect in self.changed_modes() {
             batch.dirty.entry(dialect).or_default().decide = MarkedSet::All;
         }
         for (dialect, dirty) in batch.dirty {
@@ -130,11 +130,11 @@ impl Updater {
         self.projection.shown.send_replace(Some(batch.through));
     }
 
-    /// Renews objects that time has changed. The right to decide may have changed without a stored
-    /// change.
+    /// Renders the objects again that are due by time, and those of dialects whose mode has changed
+    /// without a stored change.
     async fn ring(&mut self) {
         let mut due = self.alarms.take(self.projection.engine.clock().now());
-        for dialect in self.turned() {
+        for dialect in self.changed_modes() {
             let demands = self
                 .shown
                 .get(dialect)
@@ -149,12 +149,12 @@ impl Updater {
         }
     }
 
-    /// The dialects whose mode is another one than at the last call.
-    fn turned(&mut self) -> Vec<&'static str> {
+    /// The dialects whose mode has changed since the last call.
+    fn changed_modes(&mut self) -> Vec<&'static str> {
         let engine = &self.projection.engine;
         let stored = engine.source().cached(config::RESOURCE);
         let dialects = engine.dialects().map(|dialect| dialect.name());
-        let mut turned = Vec::new();
+        let mut changed = Vec::new();
         for dialect in dialects {
             let revision = stored.get("", dialect).map(|object| object.revision());
             let mode = Mode {
@@ -167,15 +167,15 @@ impl Updater {
                 .insert(dialect, mode)
                 .is_some_and(|before| before != mode)
             {
-                turned.push(dialect);
+                changed.push(dialect);
             }
         }
-        turned
+        changed
     }
 
-    /// Compares some of the demands that wait for it.
+    /// Makes some of the postponed comparisons.
     async fn compare(&mut self) {
-        let begun = Instant::now();
+        let start = Instant::now();
         let Some(mut entry) = self.waiting.first_entry() else {
             return;
         };
@@ -194,10 +194,10 @@ impl Updater {
         if let Some(snapshot) = snapshot {
             self.renew(dialect, snapshot, subjects).await;
         }
-        self.rest = Instant::now() + begun.elapsed();
+        self.rest = Instant::now() + start.elapsed();
     }
 
-    /// The subjects that are marked: where all are, those that are there and those that were.
+    /// The marked subjects; where all are marked, both the present and the former ones.
     fn subjects(&self, dialect: &'static str, dirty: Dirty, snapshot: &Snapshot) -> BTreeSet<Subject> {
         let inventory = &snapshot.inventory;
         let mut subjects = BTreeSet::new();
@@ -222,7 +222,7 @@ impl Updater {
         subjects
     }
 
-    /// Renders the objects about `subjects` again, away from the async threads, and stores those that
+    /// Renders the objects about `subjects` again, not on the async threads, and stores those that
     /// differ.
     async fn renew(&mut self, dialect: &'static str, snapshot: Snapshot, subjects: BTreeSet<Subject>) {
         if subjects.is_empty() {
@@ -248,36 +248,36 @@ impl Updater {
             now,
         };
         let making = tokio::task::spawn_blocking(move || {
-            let made = subjects.into_iter().map(|demanded| maker.make(demanded));
-            made.collect::<Vec<_>>()
+            let drafts = subjects.into_iter().map(|demanded| maker.make(demanded));
+            drafts.collect::<Vec<_>>()
         });
         match making.await {
-            Ok(made) => self.store(dialect, made, now),
+            Ok(drafts) => self.store(dialect, drafts, now),
             Err(error) => {
                 tracing::error!(dialect, %error, "cannot compute Decisions and Targets; those served are out of date until the next change")
             }
         }
     }
 
-    fn store(&mut self, dialect: &'static str, made: Vec<ObjectDraft>, now: Timestamp) {
+    fn store(&mut self, dialect: &'static str, drafts: Vec<ObjectDraft>, now: Timestamp) {
         let shown = VirtualObjects::of(&self.projection);
         let known = self.shown.entry(dialect).or_default();
         let mut waiting = self.waiting.remove(dialect).unwrap_or_default();
         let mut tallies = self.projection.tallies.lock();
         let mut steps = Vec::new();
-        for made in made {
-            let Some(key) = &made.key else { continue };
+        for rendered in drafts {
+            let Some(key) = &rendered.key else { continue };
             let old = shown.get(key);
-            let step = match (&made.draft, old) {
+            let step = match (&rendered.draft, old) {
                 (Some(draft), Some(old)) if draft.same_as(old) => None,
                 (Some(_), Some(_)) => Some((Verb::Update, Expect::Present)),
                 (Some(_), None) => Some((Verb::Create, Expect::Absent)),
                 (None, Some(_)) => Some((Verb::Delete, Expect::Present)),
                 (None, None) => None,
             };
-            known.put(&made, |tally, by| tallies.add(dialect, tally, by));
-            if let Subject::Demand(demand) = &made.subject {
-                match made.waits {
+            known.put(&rendered, |tally, by| tallies.add(dialect, tally, by));
+            if let Subject::Demand(demand) = &rendered.subject {
+                match rendered.waits {
                     true => drop(waiting.insert(demand.clone())),
                     false => drop(waiting.remove(demand)),
                 }
@@ -288,7 +288,7 @@ impl Updater {
                 draft,
                 due_at,
                 ..
-            } = made
+            } = rendered
             else {
                 continue;
             };

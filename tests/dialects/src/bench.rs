@@ -1,4 +1,4 @@
-//! Common parts of the dialects' benchmarks: objects taken into an inventory, and middle values of times.
+//! Common parts of the dialects' benchmarks: objects that are folded into an inventory, and medians of times.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,13 +7,13 @@ use berth_apimachinery::{Change, GroupResource, Key, Object, Revision};
 use berth_dialect_contract::Inventory;
 use serde_json::Value;
 
-/// Number of repetitions of a run for its middle value.
+/// Number of repetitions of a run for its median.
 const RUNS: usize = 201;
 
-/// The inventory, to be changed.
+/// The inventory, for changes.
 ///
 /// # Panics
-/// When somebody else holds it too.
+/// When another owner shares the inventory.
 pub fn editable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
     Arc::get_mut(inventory).expect("nobody else holds the inventory")
 }
@@ -21,17 +21,17 @@ pub fn editable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
 /// Change that adds the object `value`.
 ///
 /// # Panics
-/// When it is no object.
+/// When `value` is no object.
 #[must_use]
 pub fn added(resource: GroupResource, namespace: &str, name: &str, value: &Value) -> Change {
     let object = Arc::new(Object::new(value, Revision(1)).expect("the object is well formed"));
     Change::added(Key::new(resource, namespace, name), object)
 }
 
-/// Takes in that the object `value` is there.
+/// Folds the object `value` as added.
 ///
 /// # Panics
-/// When it is no object, or somebody else holds the inventory.
+/// When `value` is no object, or another owner shares the inventory.
 pub fn fold(
     inventory: &mut Arc<dyn Inventory>,
     resource: GroupResource,
@@ -40,11 +40,11 @@ pub fn fold(
     value: &Value,
 ) {
     let change = added(resource, namespace, name, value);
-    // What it makes due is nobody's business here.
+    // The demands that the change makes due are ignored here.
     drop(editable(inventory).fold(&change));
 }
 
-/// The middle of the times of many runs.
+/// The median of the times of many runs.
 pub fn median(mut run: impl FnMut()) -> Duration {
     let times = (0..RUNS).map(|_| {
         let start = Instant::now();
@@ -54,14 +54,14 @@ pub fn median(mut run: impl FnMut()) -> Duration {
     middle(times.collect())
 }
 
-/// The middle one; nothing of none.
+/// The median of `times`; zero without any.
 #[must_use]
 pub fn middle(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// Milliseconds.
+/// The duration in milliseconds.
 #[must_use]
 pub fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1_000.0

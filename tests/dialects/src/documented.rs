@@ -1,13 +1,13 @@
-//! Filters and reason tokens as the pages name them.
+//! Check of the documented filters and reason tokens.
 
 use std::fs;
 use std::path::Path;
 
-/// Holds docs/reference.md ("Reason tokens") and the page of `system` to its filters, each with the tokens of
-/// its reasons.
+/// Checks that docs/reference.md ("Reason tokens") and the page of `system` name its filters, each with the
+/// tokens of its reasons.
 ///
 /// # Panics
-/// When the row of the system says anything else, or its page leaves a filter or a token out.
+/// When the row of the system has other content, or its page leaves out a filter or a token.
 pub fn documented<'a>(system: &str, filters: impl IntoIterator<Item = (&'a str, &'a [&'a str])>) {
     let filters: Vec<_> = filters.into_iter().collect();
     let reference = page("reference.md");
@@ -37,7 +37,8 @@ pub fn documented<'a>(system: &str, filters: impl IntoIterator<Item = (&'a str, 
     }
 }
 
-/// A filter with its tokens, each once, as the table writes them; `None` where it refuses nothing.
+/// The cell of a filter in the table, with its tokens, each once; `None` where the filter refuses
+/// nothing.
 fn cell((filter, tokens): (&str, &[&str])) -> Option<String> {
     let mut each: Vec<&str> = Vec::new();
     for token in tokens {

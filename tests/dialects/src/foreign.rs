@@ -1,4 +1,5 @@
-//! Kinds taken as they are: Kubernetes' own, as far as scenarios need them, and the faulty dialect's.
+//! Kinds without rules: Kubernetes' own, as far as scenarios need them, and those of the faulty
+//! dialect.
 
 use std::sync::{Arc, LazyLock};
 
@@ -40,7 +41,7 @@ const CONFIG_MAP: KindInfo = KindInfo {
     ..KindInfo::new("", &["v1"], "ConfigMap", "configmaps")
 };
 
-/// All of Kubernetes' own.
+/// Kubernetes' own kinds.
 pub(crate) fn kinds() -> Vec<Arc<dyn Kind>> {
     vec![Arc::new(Plain(NAMESPACE)), Arc::new(Plain(CONFIG_MAP))]
 }

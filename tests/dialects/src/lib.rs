@@ -1,10 +1,11 @@
-//! Common parts of the dialects' own tests: the runner of their scenario folders, the properties every
-//! decision has, and what their benchmarks have in common.
+//! Common parts of the dialects' own tests: the runner of their scenario folders, the properties of
+//! every decision, and common parts of their benchmarks.
 //!
-//! Only tests use this crate, so it may stand above the dialects it serves: they name it as a dev-dependency.
+//! Only tests use this crate, so that it may be in a layer above the dialects, which have it as a
+//! dev-dependency.
 //!
-//! A test of scenario folders is one line, `berth_dialect_testing::scenarios(dialect(), folder)`. What is
-//! expected is matched as a subset:
+//! A test of scenario folders is one line, `berth_dialect_testing::scenarios(dialect(), folder)`. The
+//! expected values are matched as a subset:
 //!
 //! ```
 //! use berth_dialect_testing::matching::differences;

@@ -1,12 +1,13 @@
-//! Does a report say what a scenario expects? What is expected is a subset, written by hand from the rule.
+//! Comparison of a report with the expectation of a scenario, which is a subset, written by hand from the
+//! rule.
 
 use serde_json::Value;
 
-/// The expected value of a field that must not be there.
+/// The expected value of a field that must not exist.
 const ABSENT: &str = "!absent";
 
 /// Every difference between `expected` and `found`, each with its path. Fields that `expected` does not name
-/// are not looked at; a list has exactly the elements expected, in their order.
+/// are ignored; a list has exactly the expected elements, in their order.
 #[must_use]
 pub fn differences(expected: &Value, found: &Value) -> Vec<String> {
     let mut list = Vec::new();

@@ -1,11 +1,12 @@
-//! Properties of every decision of every dialect, tried on generated worlds.
+//! Properties of every decision of every dialect, tested on generated worlds.
 //!
 //! A dialect implements [`Generator`] and calls [`properties!`](crate::properties!) in `tests/properties.rs`;
-//! each [`Property`] becomes a test of its own. A failure is shrunk and shown with its case as YAML. 64 cases
-//! each unless `PROPTEST_CASES` says otherwise, `PROPTEST_RNG_SEED` fixes them; nothing is written to disk.
+//! each [`Property`] becomes a test of its own. A failure is shrunk, and printed with its case as YAML. Each
+//! property has 64 cases unless `PROPTEST_CASES` sets another number; `PROPTEST_RNG_SEED` fixes the cases.
+//! Nothing is written to disk.
 //!
-//! Start reading at [`Property`]; `server` is the small API server the writes go through, `laws` says what
-//! must hold of one decision, `worlds` what must hold of whole worlds.
+//! Start reading at [`Property`]; `server` is the small API server that stores the writes, `laws` has the
+//! properties of one decision, and `worlds` those of whole worlds.
 
 mod advice;
 mod case;
@@ -29,70 +30,69 @@ use serde_json::Value;
 
 pub use case::{Case, Later};
 
-/// Makes worlds of one dialect.
+/// Generator of worlds of one dialect.
 pub trait Generator {
-    /// The dialect that is tried.
+    /// The tested dialect.
     fn dialect(&self) -> Arc<dyn Dialect>;
 
-    /// Fleets, demands, configurations and what happens to them later. Names should be drawn from few, so
-    /// that two cases have objects in common: one case is also reached from another by updates and deletes.
+    /// Fleets, demands, configurations and later changes of these. Names should be drawn from few, so that
+    /// two cases have objects in common: one case is also reached from another by updates and deletes.
     fn case(&self) -> BoxedStrategy<Case>;
 
-    /// Whether deciding again must change nothing in `case`: false only for documented exceptions (OCM with a
-    /// negative Steady weight).
+    /// Whether a second decision must change nothing in `case`. This is false only for documented exceptions
+    /// (OCM with a negative Steady weight).
     fn settles(&self, _case: &Case) -> bool {
         true
     }
 
-    /// Takes out of a stored object what may differ between two ways to one state, such as a generated name.
-    /// Generation, uid, creation time and resourceVersion are gone already.
+    /// Removes from a stored object the parts that may differ between two ways to one state, such as a
+    /// generated name. Generation, uid, creation time and resourceVersion are already removed.
     fn even_out(&self, _object: &mut Value) {}
 }
 
 /// Properties that must hold (ARCHITECTURE.md, "A decision").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Property {
-    /// Once the writes are made, deciding again writes nothing, changes nothing and picks the same.
+    /// After the writes, a second decision writes nothing, changes nothing and picks the same clusters.
     DecidingTwiceChangesNothing,
-    /// Objects and configuration may arrive in any order, with decisions in between: every report is the
-    /// same.
+    /// Objects and configuration may arrive in any order, with decisions in between: every report is equal.
     InputOrderDoesNotMatter,
-    /// One seed gives one answer, on the same world and on one built anew.
+    /// One seed gives one answer, on the same world and on a rebuilt one.
     SameSeedSameAnswer,
-    /// Whatever is newly bound or restored passes every filter.
+    /// Newly bound and restored clusters pass every filter.
     NewlyBoundIsFeasible,
-    /// Every target is feasible or says why not, and never both; what is feasible and not picked says so.
+    /// Every target is either feasible or has a refusal; a feasible target that is not picked has the reason.
     EveryTargetIsExplained,
     /// The funnel adds up, and the sentence that names the cause is true of every target.
     TheCauseIsTrue,
-    /// A target that no demand can use changes no pick, and leaves no trace once it is gone.
+    /// A target that no demand can use changes no pick, and has no effect after its deletion.
     InfeasibleTargetChangesNoPick,
-    /// The changes that the report announces are those that the demand's view shows after the writes, no more
-    /// and no less.
+    /// The changes in the report are exactly those in the demand's view after the writes.
     WritesGiveExactlyTheChanges,
-    /// Amounts are one for each pick, together what is wanted where that is fulfilled, and none where nothing
-    /// is divided.
+    /// There is one amount for each pick, and none where nothing is divided. The sum is the wanted amount,
+    /// where that is fulfilled.
     AmountsAddUp,
-    /// Wherever the writes are cut off, deciding again ends in the same objects.
+    /// After any prefix of the writes, a new decision ends with the same objects.
     AnyPrefixIsFinished,
     /// The writes of a decision never make the same demand due again.
     OwnWritesAreNotDue,
     /// No change alters the view of a demand or target without naming it.
     EveryViewThatChangesIsNamed,
-    /// A snapshot goes on saying what it said, whatever is folded into later ones.
+    /// A snapshot does not change when later changes are folded.
     SnapshotsStand,
-    /// A world reached by updates and deletes decides as one built afresh.
+    /// Decisions on a world that was reached by updates and deletes equal those on a rebuilt one.
     FoldingIsIncremental,
-    /// A plan of a change says exactly what making the change, and deciding what it makes due, does.
+    /// A plan of a change equals the effect of the change, and of the decisions that it makes due.
     PlanEqualsDoingIt,
-    /// Advice applied makes the target fit, as it says, and the server takes every patch.
+    /// After the patches of an advice, the target fits as announced, and the server accepts every
+    /// patch.
     AdviceHolds,
     /// All laws of one decision hold at every step while the fleet, the demands and the time change.
     LawsHoldAllAlong,
 }
 
 impl Property {
-    /// All of them.
+    /// All properties.
     pub const ALL: [Self; 17] = [
         Self::DecidingTwiceChangesNothing,
         Self::InputOrderDoesNotMatter,
@@ -137,33 +137,33 @@ impl Property {
     }
 }
 
-/// Parts of one try.
+/// Input of one test.
 #[derive(Clone, Debug)]
 struct Trial {
     case: Case,
     /// World before, for [`Property::FoldingIsIncremental`].
     before: Option<Case>,
-    /// For shuffling and seeds.
+    /// Random value for shuffling and seeds.
     random: u64,
 }
 
-/// Number of cases that each property is tried with, unless `PROPTEST_CASES` says otherwise.
+/// Number of cases of each property, unless `PROPTEST_CASES` sets another one.
 const CASES: u32 = 64;
 
-/// Tries `property` on the worlds of `generator`.
+/// Tests `property` on the worlds of `generator`.
 ///
 /// # Panics
-/// When it does not hold, with the smallest case found.
+/// When the property does not hold, with the smallest case found.
 pub fn check(generator: &dyn Generator, property: Property) {
     if let Err(problem) = falsify(generator, property) {
         panic!("{problem}");
     }
 }
 
-/// As [`check`], giving the failure.
+/// Tests like [`check`], and returns the failure.
 ///
 /// # Errors
-/// Why `property` does not hold, with the smallest case found.
+/// The reason why `property` does not hold, with the smallest case found.
 pub fn falsify(generator: &dyn Generator, property: Property) -> Result<(), String> {
     let from_environment = std::env::var_os("PROPTEST_CASES").is_some();
     let default = ProptestConfig::default();

@@ -1,8 +1,8 @@
-//! The runner of scenario folders: objects in files, the reports they must give beside them.
+//! The runner of scenario folders, which have objects in files and the expected reports beside them.
 //!
-//! A folder is named after the rule it shows and holds `inventory.yaml` (clusters and whatever else is
-//! stored), `request.yaml` (what wants a place), optionally `config.yaml` (the system's own configuration
-//! file, or a SchedulerConfiguration) and `expected.yaml`:
+//! A folder is named after the rule that it shows, and contains `inventory.yaml` (clusters and other stored
+//! objects), `request.yaml` (the requests for places), optionally `config.yaml` (the system's own
+//! configuration file, or a SchedulerConfiguration) and `expected.yaml`:
 //!
 //! ```yaml
 //! at: 2021-10-28T09:00:00Z   # the instant to decide for; this one where it is left out
@@ -18,7 +18,7 @@
 //! - targets: []              # subset; instead of items. adviceLimit: 2 leaves the other targets out
 //! ```
 //!
-//! With `SCENARIO=<folder>` in the environment only that one runs, and its reports are printed.
+//! With `SCENARIO=<folder>` in the environment, only that scenario runs, and its reports are printed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,13 +33,13 @@ use serde_json::{Value, json};
 use crate::foreign;
 use crate::matching::differences;
 
-/// The instant scenarios decide at, unless they say otherwise: the seeds' examples are of that time.
+/// The instant of decisions of scenarios that set none: the seeds' examples are of that time.
 const DEFAULT_NOW: &str = "2021-10-28T09:00:00Z";
 
 /// Runs every scenario in `folder` for `dialect`.
 ///
 /// # Panics
-/// With every difference of every scenario, or when the folder holds none.
+/// With every difference of every scenario, or when the folder has none.
 pub fn scenarios(dialect: Arc<dyn Dialect>, folder: &str) {
     let only = std::env::var("SCENARIO").ok();
     let all = folders(Path::new(folder));
@@ -53,7 +53,7 @@ pub fn scenarios(dialect: Arc<dyn Dialect>, folder: &str) {
         let scenario = Scenario::read(path);
         let outcome = scenario.run(&dialect);
         if only.is_some() {
-            println!("{}", shown(&outcome));
+            println!("{}", outcome_text(&outcome));
         }
         let problems = scenario.judge(&outcome);
         if !problems.is_empty() {
@@ -83,7 +83,7 @@ fn folders(root: &Path) -> Vec<PathBuf> {
     list
 }
 
-fn shown(outcome: &Result<Answer, Vec<String>>) -> String {
+fn outcome_text(outcome: &Result<Answer, Vec<String>>) -> String {
     match outcome {
         Ok(Answer::Plan(plan)) => serde_saphyr::to_string(plan).unwrap_or_else(|error| error.to_string()),
         Ok(Answer::Advice(items) | Answer::Items(items)) => {
@@ -93,7 +93,7 @@ fn shown(outcome: &Result<Answer, Vec<String>>) -> String {
     }
 }
 
-/// One folder.
+/// One scenario folder.
 struct Scenario {
     inputs: Vec<Input>,
     config: Option<Value>,
@@ -135,7 +135,7 @@ impl Scenario {
         }
     }
 
-    /// The Schedulings or the plan, or what is wrong with the input.
+    /// The Schedulings or the plan, or the problems of the input.
     fn run(&self, dialect: &Arc<dyn Dialect>) -> Result<Answer, Vec<String>> {
         let terms = self.terms();
         let catalog = Catalog::new(dialect.stored_kinds().into_iter().chain(foreign::kinds()));
@@ -174,7 +174,7 @@ impl Scenario {
             );
         }
         let mut items = Vec::new();
-        let told = simulation.run::<Fault>(
+        let result = simulation.run::<Fault>(
             &terms,
             |_, _| true,
             |decided| {
@@ -187,7 +187,7 @@ impl Scenario {
                 Ok(())
             },
         );
-        told.map_err(|fault| vec![fault.to_string()])?;
+        result.map_err(|fault| vec![fault.to_string()])?;
         Ok(Answer::Items(items))
     }
 
@@ -261,7 +261,7 @@ fn advice(
 ) -> Result<Answer, Vec<String>> {
     let mut found = Vec::new();
     for (dialect, demand) in simulation.demands() {
-        let asked = berth_engine::advice::Terms {
+        let options = berth_engine::advice::Terms {
             now: terms.now,
             seed: terms.seed,
             limit,
@@ -270,7 +270,7 @@ fn advice(
         let Some(world) = simulation.world(dialect.name()) else {
             continue;
         };
-        let advice = berth_engine::advice::advise(world, catalog, &demand, &asked);
+        let advice = berth_engine::advice::advise(world, catalog, &demand, &options);
         let advice = advice.map_err(|problem| vec![problem.to_string()])?;
         let status = serde_json::to_value(advice.status(world.snapshot()));
         found.push(status.map_err(|error| vec![error.to_string()])?);
@@ -278,7 +278,7 @@ fn advice(
     Ok(Answer::Advice(found))
 }
 
-/// Problems that do not say what was expected of them.
+/// Differences between the problems and the expected ones.
 fn refused(expected: &[Value], problems: &[String]) -> Vec<String> {
     if expected.len() != problems.len() {
         let (wanted, found) = (expected.len(), problems.join("\n    "));
@@ -294,7 +294,7 @@ fn refused(expected: &[Value], problems: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// The documents of a file; none where there is no such file.
+/// The documents of a file; empty where there is no such file.
 fn documents(path: &Path) -> Vec<Value> {
     match std::fs::read_to_string(path) {
         Ok(text) => {

@@ -1,10 +1,10 @@
 //! Growth of costs with the store: create, get, pages of a list, decisions, start and memory with more and
-//! more objects, and with more and more targets. Nothing but lists and starts may grow; what does is named in
-//! the page.
+//! more objects, and with more and more targets. Only lists and starts may grow; the page names all growing
+//! costs.
 //!
 //! `make bench-growth` writes `docs/benchmarks/growth.md`, `.svg`. `GROWTH_OBJECTS` and `GROWTH_TARGETS` name
-//! other sizes, `GROWTH_SECONDS` how long an operation is repeated, `BENCH_OUTPUT` another folder,
-//! `BERTH_PROGRAM` a program to measure as it is.
+//! other sizes, `GROWTH_SECONDS` the time of an operation's repetitions, `BENCH_OUTPUT` another folder,
+//! `BERTH_PROGRAM` an existing program to measure instead.
 
 mod measure;
 mod model;
@@ -22,9 +22,9 @@ use crate::store::Size;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Objects beside the targets, where it is targets that become more.
+/// Number of objects while the number of targets grows.
 const FEW_OBJECTS: usize = 1_000;
-/// Targets, where it is objects that become more.
+/// Number of targets while the number of objects grows.
 const FEW_TARGETS: usize = 10;
 
 #[tokio::main]

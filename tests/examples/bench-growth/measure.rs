@@ -1,4 +1,4 @@
-//! Costs of one store.
+//! Measurements of one store.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,13 @@ use http::Method;
 
 use crate::store::{self, Size, Until, cost};
 
-/// Objects a page.
+/// Objects per page.
 const PAGE: usize = 500;
-/// Placements that are created, clusters that are changed.
+/// Number of created Placements, and of changed clusters.
 const DECIDED: usize = 50;
-/// Starts whose middle is told.
+/// Number of starts, whose median is reported.
 const STARTS: usize = 3;
-/// The pause between two looks at readiness.
+/// The pause between two checks of readiness.
 const LOOK: Duration = Duration::from_millis(4);
 const SCHEDULING: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/bench/decisions/standing0.ocm/scheduling?reasons=counts&limit=10";
 
@@ -26,7 +26,7 @@ const SCHEDULING: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/bench/d
 pub(crate) struct Figure {
     /// Name of the figure, with its unit.
     pub(crate) name: &'static str,
-    /// Its value.
+    /// The value.
     pub(crate) value: f64,
     /// Whether it may be larger in a larger store.
     pub(crate) may_grow: bool,
@@ -35,9 +35,9 @@ pub(crate) struct Figure {
 /// All figures of one store.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
-    /// Of which.
+    /// The size of the store.
     pub(crate) size: Size,
-    /// In the order of the table, the same in each.
+    /// The figures in the order of the table, which is the same in each column.
     pub(crate) figures: Vec<Figure>,
 }
 
@@ -114,7 +114,7 @@ async fn objects(
     Ok(())
 }
 
-/// The path of the page that begins behind half of the objects.
+/// The path of the page that starts after half of the objects.
 async fn middle(target: &Target, objects: usize) -> Result<String> {
     let mut connection = Connection::open(target, Protocol::One).await?;
     let half = format!("/api/v1/configmaps?limit={}", objects / 2);
@@ -125,7 +125,7 @@ async fn middle(target: &Target, objects: usize) -> Result<String> {
     Ok(format!("/api/v1/configmaps?limit={PAGE}&continue={token}"))
 }
 
-/// Decisions: read, made, made again.
+/// Decisions: reads, new ones, and repeated ones.
 async fn decisions(server: &Server, target: &Target, size: Size, column: &mut Column) -> Result<()> {
     let process = server.id();
     let read = cost(process, target, Until::Count(DECIDED * 4), |_| {
@@ -147,7 +147,7 @@ async fn decisions(server: &Server, target: &Target, size: Size, column: &mut Co
     Ok(())
 }
 
-/// Starts the server again and again on what is there.
+/// Starts the server again and again with the same store.
 async fn starts(server: &mut Server, column: &mut Column) -> Result<()> {
     let (mut times, mut used) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {

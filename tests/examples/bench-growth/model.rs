@@ -1,19 +1,19 @@
-//! The model of docs/scaling.md: every cost is a part that is always there and a part for each object.
+//! The model of docs/scaling.md: every cost has a fixed part and a part for each object.
 
 /// A straight line through figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Line {
-    /// Cost beside nothing.
+    /// The fixed cost.
     pub(crate) fixed: f64,
-    /// Cost of each.
+    /// The cost of each object.
     pub(crate) each: f64,
 }
 
 impl Line {
-    /// The line that is nearest to `points` (count and figure, none of them 0), by the squares of how far each
-    /// figure is missed in parts of itself. Costs are not negative, so neither part is.
+    /// The best line for `points` (count and figure, none of them 0), by the squares of the relative error of
+    /// each figure. Costs are not negative, so neither part is.
     pub(crate) fn through(points: &[(f64, f64)]) -> Self {
-        // Divided by its figure, each point is to be 1.
+        // Each point is divided by its figure, so that its value should be 1.
         let sum = |part: &dyn Fn(f64, f64) -> f64| {
             points
                 .iter()
@@ -50,7 +50,7 @@ impl Line {
         self.fixed + self.each * count
     }
 
-    /// The farthest that one of `points` is missed, in parts of its figure.
+    /// The largest relative error of `points`.
     pub(crate) fn missed(self, points: &[(f64, f64)]) -> f64 {
         let missed = points
             .iter()

@@ -103,7 +103,7 @@ fn model(columns: &[Column], size: impl Fn(&Column) -> usize) -> Table {
         return table;
     };
     for (row, figure) in first.figures.iter().enumerate() {
-        // A tick of the clock that counts processor time is the least that can be told.
+        // The least value is a tick of the clock of processor time.
         let figure_of = |column: &Column| column.figures[row].value.max(0.001);
         let points: Vec<(f64, f64)> = columns
             .iter()

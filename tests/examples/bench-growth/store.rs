@@ -12,11 +12,11 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-/// Requests at once.
+/// Number of parallel requests.
 const CLIENTS: usize = 4;
 const NAMESPACES: usize = 20;
 const REGIONS: usize = 8;
-/// Placements that stand.
+/// Number of permanent Placements.
 pub(crate) const PLACEMENTS: usize = 20;
 /// Bytes of padding of a ConfigMap, which is then about as large as a ManagedCluster of the other benchmarks.
 const PADDING: usize = 2_000;
@@ -31,9 +31,9 @@ pub(crate) const PLACEMENTS_PATH: &str =
 /// Size of the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// ConfigMaps.
+    /// Number of ConfigMaps.
     pub(crate) objects: usize,
-    /// ManagedClusters.
+    /// Number of ManagedClusters.
     pub(crate) targets: usize,
 }
 
@@ -75,7 +75,7 @@ pub(crate) async fn fill(target: &Target, size: Size) -> Result<()> {
     .map(drop)
 }
 
-/// When to stop.
+/// End of the repetitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Until {
     /// After a time.
@@ -84,7 +84,7 @@ pub(crate) enum Until {
     Count(usize),
 }
 
-/// Makes the calls that `call` gives for 0, 1, 2 and so on, a few at once; gives how many there were.
+/// Sends the calls of `call` for 0, 1, 2 and so on, a few in parallel, and returns their number.
 pub(crate) async fn repeat(
     target: &Target,
     until: Until,
@@ -97,7 +97,8 @@ pub(crate) async fn repeat(
         clients.spawn(async move {
             let mut count = 0;
             loop {
-                // Asked before a number is taken: every number below the count of calls is used.
+                // Checked before a number is taken, so that every number below the count of calls is
+                // used.
                 if matches!(until, Until::Time(time) if begun.elapsed() >= time) {
                     return anyhow::Ok(count);
                 }
@@ -117,7 +118,7 @@ pub(crate) async fn repeat(
     Ok(count)
 }
 
-/// The server's processor time of one call, in milliseconds, with what is done on the server because of it.
+/// The server's processor time of one call in milliseconds, including work after the answer.
 #[expect(clippy::cast_precision_loss, reason = "a count of calls")]
 pub(crate) async fn cost(
     process: u32,
@@ -135,7 +136,7 @@ fn post(path: &str, object: &Value) -> Call {
     Call::new(Method::POST, path, object.to_string())
 }
 
-/// The path of the ConfigMaps beside number `number`.
+/// The path of the collection of ConfigMap number `number`.
 pub(crate) fn path(number: usize) -> String {
     format!("/api/v1/namespaces/room-{}/configmaps", number % NAMESPACES)
 }
@@ -177,7 +178,7 @@ fn region(number: usize) -> String {
     format!("region-{}", number % REGIONS)
 }
 
-/// The three best clusters of a region.
+/// A Placement for the three best clusters of a region.
 fn placement(name: &str, number: usize) -> Value {
     json!({"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
     "metadata": {"namespace": "bench", "name": name},

@@ -1,10 +1,10 @@
-//! Cost of each system at the size that it is made for: OCM with 100,000 clusters and 20,000 Placements, Gardener
-//! with 1,000 Seeds and 50,000 Shoots, KubeFleet with 10,000 members and 5,000 placements, openMCP with 10,000
-//! Clusters and 50,000 requests. Standalone, one server after the other.
+//! Cost of each system at its largest supported size: OCM with 100,000 clusters and 20,000 Placements,
+//! Gardener with 1,000 Seeds and 50,000 Shoots, KubeFleet with 10,000 members and 5,000 placements, openMCP
+//! with 10,000 Clusters and 50,000 requests. Standalone, one server after the other.
 //!
-//! `make bench-hundred-thousand` writes its page beside those of the other benchmarks. `BENCH_SYSTEMS` names fewer
-//! systems (`ocm,gardener`), `BENCH_PART` a number by which each size is divided (100: a try), `BENCH_OUTPUT`
-//! another folder, `BERTH_PROGRAM` a program to measure as it is.
+//! `make bench-hundred-thousand` writes its page beside those of the other benchmarks. `BENCH_SYSTEMS` names
+//! fewer systems (`ocm,gardener`), `BENCH_PART` a divisor of each size (100 for a test run), `BENCH_OUTPUT`
+//! another folder, `BERTH_PROGRAM` an existing program to measure instead.
 
 mod measure;
 mod worlds;

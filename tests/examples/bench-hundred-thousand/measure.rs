@@ -1,4 +1,4 @@
-//! Measuring one world.
+//! Measurements of one world.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,16 +16,17 @@ use crate::worlds::{Patch, World};
 
 /// Number of creates and of patches.
 pub(crate) const TIMES: u32 = 200;
-/// Reads of a report in each of three rounds; processor time is told in hundredths of a second.
+/// Reads of a report in each of three rounds, since processor time has a resolution of a hundredth of a
+/// second.
 const READS: u32 = 20;
-/// Pause between two looks at readiness.
+/// Pause between two checks of readiness.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// One figure.
 pub(crate) struct Row {
     /// Name, with its unit.
     pub(crate) name: &'static str,
-    /// Value as shown; a dash where the system has no such thing.
+    /// The formatted value; a dash where it does not apply to the system.
     pub(crate) value: String,
 }
 
@@ -40,7 +41,7 @@ impl Rows {
     }
 }
 
-/// Every figure of `world`, in the order of the table, which is the same for each.
+/// All figures of `world`, in the order of the table, which is the same for each.
 pub(crate) async fn rows(world: &World) -> Result<Vec<Row>> {
     let mut rows = Rows::default();
     let mut server = Server::start();
@@ -80,7 +81,7 @@ fn load(server: &Server, world: &World, file: &Path, rows: &mut Rows) {
     );
 }
 
-/// Ends the server at once and starts it again.
+/// Kills the server and starts it again.
 async fn start(server: &mut Server, rows: &mut Rows) {
     server.crash();
     let begun = Instant::now();
@@ -118,7 +119,7 @@ async fn reads(server: &Server, client: &Client, world: &World, rows: &mut Rows)
     Ok(())
 }
 
-/// The middle of the server's processor time for one read of `path`.
+/// The median of the server's processor time for one read of `path`.
 async fn read(server: &Server, client: &Client, path: &str) -> Result<String> {
     let mut rounds = Vec::new();
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! The worlds that are measured.
+//! The measured worlds.
 
 pub(crate) mod fleet;
 pub(crate) mod gardener;
@@ -9,33 +9,33 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-/// The namespace of what is decided, where that has one.
+/// The namespace of namespaced demands.
 const NAMESPACE: &str = "bench";
-/// Number of clusters of which one is drained.
+/// Number of clusters, one of which is drained.
 const DRAINED: usize = 20;
 
-/// Path of an object, and a merge patch of it, by a number.
+/// The path of an object, and a body or a merge patch, by a number.
 pub(crate) type Patch = fn(usize) -> (String, Value);
 
 /// A system with all its objects.
 pub(crate) struct World {
     /// Title of the column.
     pub(crate) title: String,
-    /// Sentence about it below the table.
+    /// Sentence about the world below the table.
     pub(crate) about: &'static str,
     /// The objects as documents.
     pub(crate) file: String,
-    /// Number of clusters and of what is decided.
+    /// Number of clusters and demands.
     pub(crate) objects: usize,
-    /// Path of the decision that is read.
+    /// Path of the measured decision.
     pub(crate) decision: String,
-    /// Path and body of another object to decide, by a number.
+    /// Path and body of another demand, by a number.
     pub(crate) create: Patch,
-    /// Change of a cluster's label that nobody looks at.
+    /// Change of an unused label of a cluster.
     pub(crate) idle: Patch,
-    /// Change of a cluster's label that twenty decisions look at.
+    /// Change of a cluster's label that twenty decisions use.
     pub(crate) some: Option<Patch>,
-    /// Names of the Targets that are drained.
+    /// Names of the drained Targets.
     pub(crate) drained: Vec<String>,
 }
 

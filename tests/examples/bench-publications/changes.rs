@@ -1,4 +1,4 @@
-//! The changes, and what each may be told of.
+//! The changes, and the published objects that each may affect.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::world::{Concerned, Row, World};
 const CLUSTERS: &str = "/apis/cluster.open-cluster-management.io/v1/managedclusters";
 const PLACEMENTS: &str = "/apis/cluster.open-cluster-management.io/v1beta1";
 const MEMBERS_PATH: &str = "/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters";
-/// Number of changes of a sort.
+/// Number of changes of each sort.
 const CHANGES: usize = 100;
 
 /// A change of a cluster, or of its `/status`.
@@ -67,9 +67,9 @@ pub(crate) async fn all(world: &mut World) -> Result<Vec<Row>> {
     );
 
     let calls = (0..MEMBERS).zip(1..).map(|(number, heartbeat)| {
-        let heard = json!({"status": {"agentStatus": fleet::agents(heartbeat)}});
+        let report = json!({"status": {"agentStatus": fleet::agents(heartbeat)}});
         let path = format!("{MEMBERS_PATH}/member{number}/status");
-        Call::new(Method::PATCH, path, heard.to_string())
+        Call::new(Method::PATCH, path, report.to_string())
     });
     rows.push(
         world
@@ -97,7 +97,7 @@ pub(crate) async fn all(world: &mut World) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Taints clusters that something is decided for: that concerns the decisions they are in.
+/// Changes that taint decided clusters, which affect the decisions of these clusters.
 async fn drained(world: &mut World) -> Result<(Vec<Call>, Concerned)> {
     let slices = world.slices().await?;
     let entries = |slice: &Value| -> BTreeSet<String> {

@@ -1,4 +1,4 @@
-//! Data that move fast: a claim of some clusters that changes every second.
+//! Fast-changing data: a claim of some clusters that changes every second.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,24 +13,23 @@ use crate::changes::{cluster, profile};
 use crate::watching;
 use crate::world::World;
 
-/// Clusters whose claim changes.
+/// Number of clusters whose claim changes.
 const CLUSTERS: usize = 50;
-/// Once in this time a profile may be written for it; a second less, since an event may be longer on its way
-/// than the next one.
+/// Least time between two writes of a profile for it; a second less, since events may have different delays.
 const ONCE_IN: Duration = Duration::from_secs(29);
-/// Time for the last value to be published.
+/// Time limit until the last value is published.
 const LAST: Duration = Duration::from_secs(60);
 
-/// Status of the placement.
+/// Results of the measurement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fast {
-    /// Clusters whose claim changed.
+    /// Number of clusters whose claim changed.
     pub(crate) clusters: usize,
-    /// Changes in all.
+    /// Total number of changes.
     pub(crate) changes: usize,
-    /// Events of their profiles.
+    /// Number of events of their profiles.
     pub(crate) events: usize,
-    /// The shortest time between two events of one profile, in seconds.
+    /// Shortest time between two events of one profile, in seconds.
     pub(crate) shortest: f64,
     /// The server's processor time, in milliseconds.
     pub(crate) used: f64,
@@ -38,7 +37,7 @@ pub(crate) struct Fast {
 
 /// Changes the claim every second for `time`, and waits until the last value is published.
 pub(crate) async fn measure(world: &mut World, time: Duration) -> Result<Fast> {
-    // Those whose other changes were measured before are left out, where there are others.
+    // Not the clusters of earlier measurements, where there are others.
     let first = world.size.targets.saturating_sub(CLUSTERS);
     let numbers: Vec<usize> = (first..world.size.targets).collect();
     world.events().await?;
@@ -99,7 +98,7 @@ pub(crate) async fn measure(world: &mut World, time: Duration) -> Result<Fast> {
     })
 }
 
-/// The claim as it is published.
+/// The published claim.
 async fn load(world: &mut World, number: usize) -> Result<Option<String>> {
     let path = format!("{}/{}", watching::path("clusterprofiles"), profile(number));
     let profile = world.get(&path).await?;

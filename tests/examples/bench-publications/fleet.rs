@@ -1,5 +1,5 @@
-//! The fleet: ManagedClusters in groups of sixteen, Placements for three clusters of a group each; and beside
-//! them MemberClusters of KubeFleet, whose heartbeats are in their status, all in one decision.
+//! The fleet: ManagedClusters in groups of sixteen, Placements for three clusters of a group each, and one
+//! decision of KubeFleet's MemberClusters, whose heartbeats are in their status.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,27 +8,27 @@ use berth_apimachinery::{Clock as _, time};
 use berth_apiserver::SystemClock;
 use serde_json::{Value, json};
 
-/// Clusters a group.
+/// Clusters per group.
 const GROUP: usize = 16;
-/// Clusters a decision.
+/// Clusters per decision.
 pub(crate) const PLACED: usize = 3;
-/// The MemberClusters.
+/// Number of MemberClusters.
 pub(crate) const MEMBERS: usize = 100;
 /// Namespace of Placements.
 pub(crate) const TEAM: &str = "bench";
-/// Namespace in which everything is published.
+/// Namespace of the Publication.
 pub(crate) const PUBLISHED: &str = "published";
 
-/// Size of a document.
+/// Size of the fleet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// ManagedClusters.
+    /// Number of ManagedClusters.
     pub(crate) targets: usize,
-    /// Placements.
+    /// Number of Placements.
     pub(crate) decisions: usize,
 }
 
-/// All of it, as documents of a file.
+/// The whole fleet, as documents of a file.
 pub(crate) fn documents(size: Size) -> String {
     let version = "cluster.open-cluster-management.io/v1beta2";
     let mut text = String::new();
@@ -54,7 +54,7 @@ pub(crate) fn documents(size: Size) -> String {
     text
 }
 
-/// A Publication of all that.
+/// A Publication of the whole fleet.
 pub(crate) fn publication() -> Value {
     json!({"apiVersion": "config.berth.dev/v1alpha1", "kind": "Publication", "metadata": {"name": "bench"},
         "spec": {"namespace": PUBLISHED, "systems": ["ocm", "fleet"]}})
@@ -100,12 +100,12 @@ fn joined() -> Value {
         "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1})
 }
 
-/// Report of a member's agents with their heartbeat `number`. The first is an hour ahead: that silence makes
-/// a member ill is another matter.
+/// Report of a member's agents with their heartbeat `number`. The first is an hour ahead, so that members
+/// stay healthy without heartbeats.
 pub(crate) fn agents(number: u64) -> Value {
     let ahead = Duration::from_secs(3600 + number);
-    let heard = SystemClock.now().checked_add(ahead).expect("it is an instant");
+    let received = SystemClock.now().checked_add(ahead).expect("it is an instant");
     let mut healthy = joined();
     healthy["type"] = "Healthy".into();
-    json!([{"type": "MemberAgent", "lastReceivedHeartbeat": time::rfc3339(heard), "conditions": [joined(), healthy]}])
+    json!([{"type": "MemberAgent", "lastReceivedHeartbeat": time::rfc3339(received), "conditions": [joined(), healthy]}])
 }

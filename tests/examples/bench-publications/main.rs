@@ -1,11 +1,11 @@
-//! Costs of a change for the readers of published decisions: events and the server's processor time for one
-//! cluster's change, one decision's, and a heartbeat, with thousands of decisions over a large fleet
-//! published, standalone. Fails where anything is written that the change does not concern, or a cluster's
-//! fast-moving data more than once in thirty seconds.
+//! Costs of a change with published decisions: events and the server's processor time for a change of one
+//! cluster, a change of one decision, and a heartbeat, with thousands of published decisions of a large
+//! fleet, standalone. Fails after a write of an object that the change does not affect, or when a cluster's
+//! fast-changing data are written more than once in thirty seconds.
 //!
-//! `make bench-publications` writes `docs/benchmarks/publications.md`, on a machine with nothing else to do.
-//! `PUBLICATIONS_TARGETS` and `PUBLICATIONS_DECISIONS` name other sizes, `PUBLICATIONS_SECONDS` how long data
-//! move fast, `BENCH_OUTPUT` another folder, `BERTH_PROGRAM` a program to measure as it is.
+//! `make bench-publications` writes `docs/benchmarks/publications.md`, on an idle machine.
+//! `PUBLICATIONS_TARGETS` and `PUBLICATIONS_DECISIONS` name other sizes, `PUBLICATIONS_SECONDS` the duration
+//! of fast changes, `BENCH_OUTPUT` another folder, `BERTH_PROGRAM` an existing program to measure instead.
 
 mod changes;
 mod fast;

@@ -12,23 +12,23 @@ use crate::fast::Fast;
 use crate::fleet::{MEMBERS, Size};
 use crate::world::{Published, Row};
 
-/// All that was measured.
+/// All measurements.
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) size: Size,
     pub(crate) time: Duration,
-    /// The machine's load average before.
+    /// The machine's load average before the run.
     pub(crate) load: f64,
     pub(crate) published: Published,
     pub(crate) rows: Vec<Row>,
     pub(crate) fast: Fast,
-    /// The most memory, in MiB.
+    /// The peak memory, in MiB.
     pub(crate) memory: f64,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts")]
 impl Report {
-    /// Prints it, and writes `publications.md`.
+    /// Prints the report, and writes `publications.md`.
     pub(crate) fn write(&self, folder: &Path) -> Result<()> {
         let text = self.text();
         println!("{text}");

@@ -1,4 +1,4 @@
-//! Watchers of what is published, who count.
+//! Watchers of published objects, which count events.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::fleet::PUBLISHED;
 /// One event.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
-    /// When it came.
+    /// The time of its arrival.
     pub(crate) at: Instant,
-    /// Of which object.
+    /// The name of its object.
     pub(crate) name: String,
 }
 
@@ -28,13 +28,13 @@ pub(crate) struct Watching {
     task: JoinHandle<Result<()>>,
 }
 
-/// The path of what is published.
+/// The path of the published objects of a resource.
 pub(crate) fn path(resource: &str) -> String {
     format!("/apis/multicluster.x-k8s.io/v1alpha1/namespaces/{PUBLISHED}/{resource}")
 }
 
 impl Watching {
-    /// Watches `resource` from now on.
+    /// Starts a watch of `resource`.
     pub(crate) async fn start(target: &Target, resource: &str) -> Result<Self> {
         let mut connection = Connection::open(target, Protocol::One).await?;
         let path = path(resource);
@@ -50,7 +50,7 @@ impl Watching {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let noting = Arc::clone(&seen);
         let task = tokio::spawn(async move {
-            // It ends with the connection.
+            // The watch ends with the connection.
             let _connection = connection;
             let mut rest = Vec::new();
             while let Some(frame) = body.frame().await {
@@ -91,7 +91,7 @@ fn event(line: &[u8]) -> Result<Seen> {
     })
 }
 
-/// The names in `seen`, each once.
+/// The distinct names in `seen`.
 pub(crate) fn names(seen: &[Seen]) -> BTreeSet<&str> {
     seen.iter().map(|seen| &*seen.name).collect()
 }

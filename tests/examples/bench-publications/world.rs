@@ -1,4 +1,4 @@
-//! The server, who watches it, and how a change is measured.
+//! The server, its watchers, and measurements of changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::watching::{self, Watching};
 
 const PROFILES: &str = "clusterprofiles";
 const SLICES: &str = "placementdecisions";
-/// Time for everything to be published.
+/// Time limit until everything is published.
 const LIMIT: Duration = Duration::from_secs(1800);
 
 /// Costs of some changes of one sort.
@@ -24,32 +24,32 @@ const LIMIT: Duration = Duration::from_secs(1800);
 pub(crate) struct Row {
     /// Sort of change.
     pub(crate) name: &'static str,
-    /// Number of changes; 0 where that is no number.
+    /// Number of changes, or 0 where it does not apply.
     pub(crate) changes: usize,
-    /// Events of ClusterProfiles.
+    /// Number of events of ClusterProfiles.
     pub(crate) profiles: usize,
-    /// Events of PlacementDecisions.
+    /// Number of events of PlacementDecisions.
     pub(crate) slices: usize,
-    /// The server's processor time for all of it, in milliseconds.
+    /// The server's processor time for all changes, in milliseconds.
     pub(crate) used: f64,
 }
 
-/// Cost of publishing everything.
+/// Cost of the publication of everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Published {
-    /// ClusterProfiles.
+    /// Number of ClusterProfiles.
     pub(crate) profiles: usize,
-    /// PlacementDecisions.
+    /// Number of PlacementDecisions.
     pub(crate) slices: usize,
-    /// Events that told of them.
+    /// Number of their events.
     pub(crate) events: usize,
-    /// Seconds until the Publication says that everything is published.
+    /// Seconds until the status of the Publication is complete.
     pub(crate) seconds: f64,
     /// The server's processor time until then, in seconds.
     pub(crate) used: f64,
 }
 
-/// Objects that alone may have been told of: names of ClusterProfiles and of PlacementDecisions.
+/// The only objects that may have events: names of ClusterProfiles and of PlacementDecisions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Concerned {
     /// The clusters.
@@ -69,7 +69,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A server on which everything is decided, and nothing published.
+    /// Starts a server on which everything is decided, and nothing is published.
     pub(crate) async fn new(size: Size) -> Result<Self> {
         let server = Server::start();
         let file = server.file("fleet.yaml", &fleet::documents(size));
@@ -130,7 +130,7 @@ impl World {
         serde_json::from_slice(&body).with_context(|| path.to_owned())
     }
 
-    /// Makes `calls` one after the other, and tells what came of them once the server has nothing left to do.
+    /// Sends `calls` one after the other, waits until the server is idle, and returns their costs.
     pub(crate) async fn row(
         &mut self,
         name: &'static str,
@@ -161,7 +161,7 @@ impl World {
         })
     }
 
-    /// The events of ClusterProfiles and PlacementDecisions that came since this was asked before.
+    /// The events of ClusterProfiles and PlacementDecisions since the last call.
     pub(crate) async fn events(&mut self) -> Result<(Vec<watching::Seen>, Vec<watching::Seen>)> {
         Ok((self.profiles.take().await?, self.slices.take().await?))
     }
@@ -179,7 +179,7 @@ impl World {
         }
     }
 
-    /// The versions of all that is published.
+    /// The versions of all published objects.
     async fn versions(&mut self, resource: &str) -> Result<BTreeMap<String, Value>> {
         let items = self.list(resource).await?.into_iter();
         let versions = items.filter_map(|mut item| {
@@ -189,7 +189,7 @@ impl World {
         Ok(versions.collect())
     }
 
-    /// Kills the server and starts it again: what has another version then was written.
+    /// Kills the server and starts it again: objects with another version were written.
     pub(crate) async fn restarted(&mut self) -> Result<Row> {
         let before = (self.versions(PROFILES).await?, self.versions(SLICES).await?);
         self.server.crash();
@@ -214,7 +214,7 @@ impl World {
     }
 }
 
-/// Number of objects, before or after, that are not the same.
+/// Number of objects that are different, added or missing.
 fn differing(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>) -> usize {
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     names

@@ -1,4 +1,4 @@
-//! Measurements of earlier runs, which stay where a system is not measured again at that size.
+//! Measurements of earlier runs, which are kept where a system is not measured again at that size.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::Measured;
 use crate::fleets;
 
-/// `measured`, with what `file` has of other cases beside, in the order of tables. Without the file, alone.
+/// `measured` with the other cases of `file`, if it exists, in the order of tables.
 pub(crate) fn beside(mut measured: Vec<Measured>, file: &Path) -> Result<Vec<Measured>> {
     let known: Value = match std::fs::read(file) {
         Ok(text) => serde_json::from_slice(&text).with_context(|| file.display().to_string())?,
@@ -28,7 +28,7 @@ pub(crate) fn beside(mut measured: Vec<Measured>, file: &Path) -> Result<Vec<Mea
     Ok(measured)
 }
 
-/// A case as the file has it.
+/// Parses a case of the file.
 fn read(value: &Value) -> Option<Measured> {
     let count = |name: &str| usize::try_from(value[name].as_u64()?).ok();
     let list =

@@ -1,4 +1,4 @@
-//! Fleets: the same clusters for the original and for ours.
+//! Fleets: the same clusters for the original and for Berth.
 
 mod gardener;
 mod karmada;
@@ -9,33 +9,33 @@ const OCM: &str = "cluster.open-cluster-management.io";
 const MEMBERS: &str = "cluster.kubernetes-fleet.io";
 const PLACEMENTS: &str = "placement.kubernetes-fleet.io";
 
-/// Other decisions beside the one that is measured, of ten clusters each.
+/// Number of other decisions besides the measured one, of ten clusters each.
 const OTHERS: usize = 1_000;
-/// Clusters a placement asks for.
+/// Number of clusters that a placement requests.
 const WANTED: usize = 10;
 
-/// One placement that is decided.
+/// One measured placement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     /// Title in tables.
     pub(crate) title: &'static str,
-    /// Its name.
+    /// The name of the placement.
     pub(crate) placement: &'static str,
 }
 
-/// A fleet and what is decided on it.
+/// A fleet, and its cases.
 pub(crate) struct Fleet {
-    /// The system: a dialect and a program of that name.
+    /// The system, which is the name of a dialect and a program.
     pub(crate) dialect: &'static str,
-    /// Name of its file.
+    /// Name of the file.
     pub(crate) name: &'static str,
-    /// The namespace of what is decided; empty where that has none.
+    /// The namespace of the demands, or empty.
     pub(crate) namespace: &'static str,
-    /// Number of clusters it has.
+    /// Number of clusters.
     pub(crate) clusters: usize,
-    /// Object to decide.
+    /// The measured demands.
     pub(crate) cases: &'static [Case],
-    /// Further decisions that are compared, and not timed.
+    /// Further decisions, which are compared without measurement.
     pub(crate) compared: Vec<String>,
     /// Every object, in lists.
     pub(crate) world: Value,
@@ -81,7 +81,7 @@ pub(crate) fn titles() -> Vec<&'static str> {
     all.concat().iter().map(|case| case.title).collect()
 }
 
-/// Every fleet of a size, of the systems that `is_wanted` says, by the names of dialects.
+/// Every fleet of a size, of the systems whose dialects' names satisfy `is_wanted`.
 pub(crate) fn all(clusters: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Fleet> {
     let mut all = Vec::new();
     if is_wanted("ocm") {
@@ -240,7 +240,7 @@ fn kube_fleet(clusters: usize) -> Value {
     };
     let snapshot = |(name, policy): &(&str, Value)| {
         let mut policy = policy.clone();
-        // The number is in the annotation alone.
+        // The number is only in the annotation.
         if let Some(fields) = policy.as_object_mut() {
             fields.remove("numberOfClusters");
         }

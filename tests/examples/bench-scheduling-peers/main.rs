@@ -1,11 +1,13 @@
-//! One decision, ours and the originals': OCM's placement scheduler, KubeFleet's scheduling framework, the
-//! reconciler of Gardener's scheduler and the algorithm of Karmada's, as they are published as Go modules, on
-//! the same fleets, read from the same files. The decisions must be equal, cluster by cluster and replica by
-//! replica; where scores are added, score by score. Writes `docs/benchmarks/scheduling.md`, `.svg` and `.json`.
+//! One decision of Berth and of the originals: OCM's placement scheduler, KubeFleet's scheduling framework,
+//! the reconciler of Gardener's scheduler and the algorithm of Karmada's, from their published Go modules,
+//! with the same fleets, read from the same files. The decisions must be equal, cluster by cluster and
+//! replica by replica; where scores are added, score by score. Writes `docs/benchmarks/scheduling.md`, `.svg`
+//! and `.json`.
 //!
-//! `make bench-scheduling-peers` builds what it needs and runs it. `BENCH_ROUNDS` (5) rounds, in which
-//! original and ours take turns, `BENCH_CLUSTERS` (1000,5000,10000) sizes of fleets, `BENCH_SYSTEMS`
-//! (ocm,fleet,gardener,karmada) systems; what is not measured again stays in the files as it is.
+//! `make bench-scheduling-peers` builds all programs and runs it. `BENCH_ROUNDS` (5) is the number of
+//! rounds, in which the original and Berth alternate, `BENCH_CLUSTERS` (1000,5000,10000) the sizes of
+//! fleets, `BENCH_SYSTEMS` (ocm,fleet,gardener,karmada) the systems; other measurements in the files
+//! are kept.
 
 mod earlier;
 mod fleets;
@@ -25,27 +27,27 @@ use crate::peer::Peer;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Decisions of the original in a round.
+/// Number of decisions of the original in a round.
 const THEIRS: usize = 5;
-/// Decisions of ours in a round: they are short.
+/// Number of Berth's decisions in a round, which are short.
 const OURS: usize = 41;
 
-/// Measurements of one case: a value a round each, in milliseconds.
+/// Measurements of one case, with a value per round, in milliseconds.
 struct Measured {
     /// Title of the case.
     title: String,
     clusters: usize,
     picked: usize,
     theirs: Vec<f64>,
-    /// The original's processor time, its garbage collector's included.
+    /// The original's processor time, including its garbage collector.
     processor: Vec<f64>,
     ours: Vec<f64>,
     changed: Vec<f64>,
 }
 
 impl Measured {
-    /// Factor of the original's time on ours, round by round. The smaller of the clock's and the processor's
-    /// counts: on a busy machine the original waits for its turn, on an idle one it uses several processors.
+    /// Ratio of the original's time to Berth's, round by round, with the smaller of the original's elapsed
+    /// time and processor time: on a busy machine it waits for a processor, on an idle one it uses several.
     fn ratio(&self) -> f64 {
         let theirs = self.theirs.iter().zip(&self.processor);
         let ratios: Vec<f64> = theirs
@@ -95,7 +97,7 @@ fn variable(name: &str, usual: &str) -> Result<String> {
     }
 }
 
-/// Every case of one fleet.
+/// Measures all cases of one fleet.
 fn measure(fleet: &Fleet, rounds: usize, target: &Path, folder: &Path) -> Result<Vec<Measured>> {
     let file = folder.join(format!("{}-{}.json", fleet.name, fleet.clusters));
     std::fs::write(&file, fleet.world.to_string()).with_context(|| file.display().to_string())?;
@@ -121,7 +123,7 @@ fn measure(fleet: &Fleet, rounds: usize, target: &Path, folder: &Path) -> Result
     Ok(all)
 }
 
-/// Lets both decide about `demand`, which must come out the same.
+/// Requires that both decisions of `demand` are equal.
 fn compare(fleet: &Fleet, title: &str, demand: &str, peer: &mut Peer, ours: &Ours) -> Result<Decided> {
     let theirs = peer.decide(demand, 1)?;
     let own = ours.decide(demand)?;

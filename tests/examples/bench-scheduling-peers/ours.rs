@@ -1,4 +1,4 @@
-//! Our side: the dialect's inventory over the same file.
+//! Berth's side: the dialect's inventory of the same file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,25 +16,25 @@ use crate::fleets::Fleet;
 /// The instant of all decisions.
 const NOW: &str = "2021-10-28T09:00:00Z";
 
-/// A fleet, as the engine has it.
+/// A fleet in the engine.
 pub(crate) struct Ours {
     hub: Arc<dyn Inventory>,
     kinds: Vec<Arc<dyn Kind>>,
-    /// A cluster that is changed before a decision, as it was read.
+    /// The unchanged form of a cluster that is changed before a decision.
     cluster: Value,
-    /// Whether the order of what is picked is the original's; else it is by name.
+    /// Whether the picked clusters are in rank order; otherwise they are in order of names.
     ordered: bool,
     namespace: &'static str,
     demands: GroupResource,
     now: Timestamp,
 }
 
-/// Decision with its times.
+/// A decision.
 pub(crate) struct Decided {
-    /// The clusters, with their amounts where the system divides one: in rank order where the original tells
-    /// its order, else by name.
+    /// The clusters, with their shares where the system divides one, in rank order where the original reports
+    /// its order, otherwise in order of names.
     pub(crate) picked: Vec<String>,
-    /// Their total scores, where the system adds scores.
+    /// The total scores of the clusters, where the system adds scores.
     pub(crate) scores: BTreeMap<String, i64>,
 }
 
@@ -91,7 +91,7 @@ impl Ours {
         Ok((decision, took))
     }
 
-    /// Decides once, and names what was picked.
+    /// Decides once, and returns the picked clusters.
     pub(crate) fn decide(&self, placement: &str) -> Result<Decided> {
         let (decision, _) = self.solve(placement)?;
         let mut decided = Decided {
@@ -114,12 +114,12 @@ impl Ours {
         Ok(decided)
     }
 
-    /// Times of decisions, nothing having changed, in milliseconds.
+    /// Times of decisions without changes, in milliseconds.
     pub(crate) fn times(&self, placement: &str, count: usize) -> Result<Vec<f64>> {
         (0..count).map(|_| Ok(self.solve(placement)?.1)).collect()
     }
 
-    /// Times of a change of a cluster and the decision after it, on a fork, as the engine does it.
+    /// Times of a change of a cluster together with the next decision, on a fork, as in the engine.
     pub(crate) fn times_after_changes(
         &mut self,
         placement: &str,

@@ -1,4 +1,4 @@
-//! An original, as a process that answers on its standard output.
+//! An original, in a process that answers on its standard output.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// A running original; it ends with this value.
+/// A running original, which ends with this value.
 pub(crate) struct Peer {
     child: Child,
     input: ChildStdin,
@@ -16,15 +16,15 @@ pub(crate) struct Peer {
     name: String,
 }
 
-/// Decision of the original.
+/// A decision of the original.
 pub(crate) struct Decided {
     /// Time of each decision, in nanoseconds.
     pub(crate) nanoseconds: Vec<f64>,
-    /// Processor time of each decision, in nanoseconds, on all processors.
+    /// Processor time of each decision on all processors, in nanoseconds.
     pub(crate) processor: Vec<f64>,
-    /// The clusters, in the original's order, with their amounts where the system divides one.
+    /// The clusters, in the original's order, with their shares where the system divides one.
     pub(crate) picked: Vec<String>,
-    /// Their scores, where the original adds them.
+    /// The total scores of the clusters, where the original adds scores.
     pub(crate) scores: BTreeMap<String, i64>,
 }
 
@@ -57,7 +57,7 @@ impl Peer {
             .with_context(|| self.name.clone())
     }
 
-    /// Lets it decide `placement` `count` times.
+    /// Requests `count` decisions of `placement`.
     pub(crate) fn decide(&mut self, placement: &str, count: usize) -> Result<Decided> {
         writeln!(self.input, "{placement} {count}").with_context(|| self.name.clone())?;
         let answer: Value = serde_json::from_str(&self.line()?)?;
@@ -83,7 +83,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
+        // Both fail only when it has already ended.
         drop(self.child.kill());
         drop(self.child.wait());
     }

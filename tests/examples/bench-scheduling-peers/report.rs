@@ -1,4 +1,4 @@
-//! Report that is written.
+//! The written report.
 
 use std::fs;
 use std::path::Path;
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use crate::Measured;
 
-/// Factors by which ours is to be faster than each original, with the number of clusters that they are for.
+/// Factors by which Berth must be faster than each original, with their number of clusters.
 const GOALS: [(&str, usize, f64); 3] = [
     ("OCM", 10_000, 50.0),
     ("KubeFleet", 10_000, 30.0),
     ("Karmada", 5_000, 30.0),
 ];
-/// File of the values.
+/// The file of the values.
 pub(crate) const VALUES: &str = "scheduling.json";
 
 /// Writes `scheduling.md`, `.svg` and `.json`, and prints the table.

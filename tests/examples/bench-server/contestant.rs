@@ -1,4 +1,4 @@
-//! Contestants.
+//! The compared servers.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(crate) const ALL: [(&str, &str); 7] = [
     ("berth-other", "Berth, BENCH_OTHER"),
 ];
 
-/// One way to a store.
+/// One server with its store.
 pub(crate) struct Contestant {
     /// Short and unique: one of [`ALL`].
     pub(crate) key: &'static str,
@@ -30,25 +30,25 @@ pub(crate) struct Contestant {
     pub(crate) path: String,
     /// Template of objects.
     pub(crate) template: Template,
-    /// The processes that serve: the one that has the objects, then the aggregator where there is one.
+    /// The server processes: the one with the objects, then the aggregator if there is one.
     servers: Vec<u32>,
-    /// The process that stores, if another.
+    /// The process of the store, if it is another one.
     database: Option<u32>,
 }
 
 /// Processor time of a contestant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Used {
-    /// By the servers, the aggregator included.
+    /// Of the servers, including the aggregator.
     pub(crate) servers: Duration,
-    /// By the server that has the objects.
+    /// Of the server with the objects.
     pub(crate) own: Duration,
-    /// By the database.
+    /// Of the database.
     pub(crate) database: Duration,
 }
 
 impl Contestant {
-    /// One whose objects have the size wanted.
+    /// A contestant whose objects have the configured size.
     pub(crate) async fn new(
         key: &'static str,
         target: Target,
@@ -66,8 +66,8 @@ impl Contestant {
         })
     }
 
-    /// Contestant with the same processes and ConfigMaps, a kind that is served in protobuf as well; none where
-    /// another server has those.
+    /// A copy of this contestant with ConfigMaps, which are served in protobuf as well; none where another server
+    /// has those.
     pub(crate) async fn core(&self, settings: &Settings) -> Result<Option<Self>> {
         if !["kube", "berth", "berth-etcd", "berth-other"].contains(&self.key) {
             return Ok(None);
@@ -79,7 +79,7 @@ impl Contestant {
             .map(Some)
     }
 
-    /// Usage of its processes so far.
+    /// Processor time of the processes so far.
     pub(crate) fn used(&self) -> Used {
         Used {
             servers: self.servers.iter().copied().map(usage::processor_time).sum(),
@@ -93,24 +93,24 @@ impl Contestant {
         }
     }
 
-    /// Memory its servers have now, in MiB.
+    /// Present memory of the servers, in MiB.
     pub(crate) fn memory(&self) -> f64 {
         self.servers.iter().copied().map(usage::resident).sum()
     }
 
-    /// The most memory its servers ever had, in MiB.
+    /// Peak memory of the servers, in MiB.
     pub(crate) fn most_memory(&self) -> f64 {
         self.servers.iter().copied().map(usage::most_resident).sum()
     }
 
-    /// Memory its database has now, in MiB.
+    /// Present memory of the database, in MiB.
     pub(crate) fn database_memory(&self) -> f64 {
         self.database.map(usage::resident).unwrap_or_default()
     }
 }
 
 impl Used {
-    /// Usage since `before`.
+    /// Processor time since `before`.
     pub(crate) fn since(self, before: Self) -> Self {
         Self {
             servers: self.servers.saturating_sub(before.servers),

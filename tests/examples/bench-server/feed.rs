@@ -1,4 +1,4 @@
-//! Open watches, in the forms that there are.
+//! Open watches in all forms.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 
 use crate::contestant::Contestant;
 
-/// Longest wait of watchers for an event.
+/// Time limit of a watcher's wait for an event.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Media type of protobuf.
@@ -32,7 +32,7 @@ pub(crate) enum Form {
 pub(crate) enum Feed {
     /// A body with lines or frames.
     Body {
-        /// The connection lasts as long as the body.
+        /// The connection of the body.
         _connection: Connection,
         body: Incoming,
         rest: BytesMut,
@@ -43,7 +43,7 @@ pub(crate) enum Feed {
 }
 
 impl Feed {
-    /// Opens a watch of `path`, which has a query.
+    /// Opens a watch of `path`, which already has a query.
     pub(crate) async fn open(contestant: &Contestant, form: Form, path: &str) -> Result<Self> {
         if form == Form::WebSocket {
             return Ok(Self::Messages(Box::new(contestant.target.socket(path).await?)));
@@ -69,7 +69,7 @@ impl Feed {
         })
     }
 
-    /// Waits for more; puts the events that are whole into `events`.
+    /// Waits for more bytes, and appends complete events to `events`.
     pub(crate) async fn next(&mut self, events: &mut Vec<Bytes>) -> Result<()> {
         match self {
             Self::Messages(socket) => {
@@ -97,7 +97,7 @@ impl Feed {
     }
 }
 
-/// Takes the next event off `rest`, if all of it is there.
+/// Removes the next event from `rest`, if it is complete.
 fn whole(rest: &mut BytesMut, form: Form) -> Option<Bytes> {
     if form == Form::Json {
         let end = memchr::memchr(b'\n', rest)?;

@@ -1,4 +1,4 @@
-//! The field: every contestant started, filled with the same objects, ready.
+//! All contestants: started, with the same objects, ready.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,12 +17,12 @@ use berth_tests::bench::object::{Make, Template};
 
 /// Berth's ManagedClusters.
 const OURS: Make = Make::Cluster("cluster.open-cluster-management.io/v1");
-/// The hub's own.
+/// The hub's own ManagedClusters.
 const CRD: Make = Make::Cluster("crd.bench.berth.dev/v1");
-/// Time for an APIService or a CRD to answer.
+/// Time limit until an APIService or a CRD answers.
 const SERVED: Duration = Duration::from_secs(60);
 
-/// Everything that runs. Fields end in this order: those that ask the hub before the hub.
+/// All running processes. Fields are dropped in this order: clients of the hub before the hub.
 pub(crate) struct Field {
     /// Contestants.
     pub(crate) contestants: Vec<Contestant>,
@@ -37,7 +37,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// Starts whoever is wanted.
+    /// Starts the configured contestants.
     pub(crate) async fn start(settings: &Settings) -> Result<Self> {
         let own = std::env::current_exe()?;
         let target = own
@@ -199,15 +199,15 @@ impl Field {
         let target = Target::of(&hub.admin()).await?;
         let data = program.data_dir().display().to_string();
         let own = usage::running("serve", &data).context("berth serves from its folder")?;
-        // What Berth keeps is in a file: the hub's etcd has no part in it.
+        // Berth's store is a file: the hub's etcd is not used.
         let processes = (vec![own, self.process("kube-apiserver")?], None);
         self.aggregated = Some(program);
         self.add("berth-aggregated", &target, OURS, processes, settings)
             .await
     }
 
-    /// Time of each program from its start until it is ready, on the objects in its store. The embedded one
-    /// has its store to itself and is therefore ended first; nothing can be measured after this.
+    /// Times of a program's starts until it is ready, with the objects in its store. The embedded one locks
+    /// its store, and is therefore ended first; later measurements are not possible.
     pub(crate) async fn start_times(&mut self, key: &'static str) -> Result<Option<Duration>> {
         let port = ports::free();
         let data = |name: &str| self.folder.path().join(name);

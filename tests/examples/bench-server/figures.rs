@@ -1,4 +1,4 @@
-//! Measured figures: for each contestant and figure one value a round.
+//! Measured figures, with one value per contestant, figure and round.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// One more value.
+    /// Adds a value.
     pub(crate) fn add(&mut self, contestant: &'static str, figure: &str, value: f64) {
         self.values
             .entry((contestant, figure.to_owned()))
@@ -19,7 +19,7 @@ impl Figures {
             .push(value);
     }
 
-    /// The middle of the values, if there are any.
+    /// The median of the values, if there are any.
     pub(crate) fn median(&self, contestant: &str, figure: &str) -> Option<f64> {
         let mut found = self
             .values
@@ -28,13 +28,13 @@ impl Figures {
         found.next().map(|(_, values)| median(values))
     }
 
-    /// Ratio of `a`'s value to `b`'s: the middle of the ratios, round by round, so that a slow minute of the
-    /// machine weighs on both sides.
+    /// Ratio of `a`'s value to `b`'s: the median of the ratios of all rounds, so that a slow minute of the
+    /// machine affects both sides.
     pub(crate) fn ratio(&self, a: &str, b: &str, figure: &str) -> Option<f64> {
         self.middle_ratio((a, figure), (b, figure))
     }
 
-    /// Ratio of two figures of one contestant, as [`Self::ratio`] takes it.
+    /// Ratio of two figures of one contestant, as in [`Self::ratio`].
     pub(crate) fn quotient(&self, contestant: &str, figure: &str, by: &str) -> Option<f64> {
         self.middle_ratio((contestant, figure), (contestant, by))
     }
@@ -56,7 +56,7 @@ impl Figures {
         (!ratios.is_empty()).then(|| median(&ratios))
     }
 
-    /// Every value, for whoever wants to look closer.
+    /// All values, for further analysis.
     pub(crate) fn json(&self) -> serde_json::Value {
         let mut all = serde_json::Map::new();
         for ((contestant, figure), values) in &self.values {

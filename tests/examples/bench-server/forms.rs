@@ -1,7 +1,7 @@
-//! ConfigMaps in the forms that there are: lists in JSON and protobuf, watches in both and as a WebSocket.
+//! ConfigMaps in all forms: lists in JSON and protobuf, watches in both and as a WebSocket.
 //!
-//! A part by itself, with objects of its own that are gone when it ends: what else is measured stays comparable
-//! with runs before there was this part.
+//! A separate part with its own objects, which are deleted at its end, so that the other figures stay
+//! comparable with earlier runs.
 
 use std::time::Instant;
 
@@ -18,14 +18,14 @@ use crate::settings::Settings;
 use crate::watches::{self, Crowd};
 use crate::work::{self, Until, repeat};
 
-/// Watches by their names in figures.
+/// Watches, with their names in figures.
 const WATCHES: [(&str, Form); 3] = [
     ("watch-json", Form::Json),
     ("watch-protobuf", Form::Protobuf),
     ("watch-websocket", Form::WebSocket),
 ];
 
-/// Most that a figure may be, in times of the same figure in JSON over plain HTTP.
+/// Largest allowed ratio of a figure to the same figure in JSON over plain HTTP.
 const GOALS: [(&str, &str, &str, f64); 4] = [
     ("list, protobuf: CPU", "list-protobuf.cpu", "list-json.cpu", 1.0),
     (
@@ -48,7 +48,7 @@ const GOALS: [(&str, &str, &str, f64); 4] = [
     ),
 ];
 
-/// Measures every contestant that has ConfigMaps, in turns.
+/// Measures all contestants with ConfigMaps in turns.
 pub(crate) async fn measure(
     contestants: &[Contestant],
     settings: &Settings,
@@ -121,7 +121,7 @@ async fn round(
     Ok(())
 }
 
-/// The tables: what was measured, and what is wanted of Berth.
+/// The tables of the measurements, and of Berth's goals.
 pub(crate) fn tables(figures: &Figures) -> (Table, Table) {
     let part: Vec<_> = ALL
         .iter()

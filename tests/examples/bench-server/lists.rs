@@ -1,5 +1,5 @@
-//! Lists: all objects at once over both versions of HTTP, compressed, four at the same time, in pages, and
-//! one of all by label.
+//! Lists: all objects in one request over both versions of HTTP, compressed, in four parallel requests, in
+//! pages, and one object by label.
 
 use std::time::{Duration, Instant};
 
@@ -16,14 +16,14 @@ use crate::work::{Until, repeat};
 use berth_tests::bench::http::{Call, Connection, Protocol};
 use berth_tests::bench::object::SERIAL;
 
-/// Objects a page.
+/// Objects per page.
 const PAGE: usize = 500;
-/// Lists at once in the test of memory.
+/// Number of parallel lists in the measurement of memory.
 const AT_ONCE: usize = 4;
-/// The pause between two looks at memory.
+/// The pause between two reads of the memory.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// All of them, and what they took.
+/// Measures all lists.
 pub(crate) async fn lists(contestant: &Contestant, settings: &Settings, figures: &mut Figures) -> Result<()> {
     let all = Call::get(contestant.path.clone());
     let gzip = Call {
@@ -60,7 +60,8 @@ pub(crate) async fn lists(contestant: &Contestant, settings: &Settings, figures:
     by_label(contestant, settings, figures).await
 }
 
-/// Four lists at once: how long until all are there, and how much memory the servers have more meanwhile.
+/// Measures parallel lists: the time until all are complete, and the additional memory of the servers
+/// meanwhile.
 async fn at_once(contestant: &Contestant, all: &Call, figures: &mut Figures) -> Result<()> {
     let mut lists = JoinSet::new();
     let mut connections = Connection::several(&contestant.target, AT_ONCE).await?;
@@ -85,7 +86,7 @@ async fn at_once(contestant: &Contestant, all: &Call, figures: &mut Figures) -> 
     Ok(())
 }
 
-/// All objects in pages, again and again.
+/// Measures repeated lists of all objects in pages.
 async fn pages(contestant: &Contestant, settings: &Settings, figures: &mut Figures) -> Result<()> {
     let mut connection = Connection::open(&contestant.target, Protocol::One).await?;
     let (used, begun) = (contestant.used(), Instant::now());
@@ -102,7 +103,7 @@ async fn pages(contestant: &Contestant, settings: &Settings, figures: &mut Figur
                 None => break,
             }
         }
-        // Where fields have managers, each object names the label twice.
+        // With managed fields, each object contains the label twice.
         ensure!(
             seen >= settings.objects,
             "{}: pages show {seen} objects",
@@ -133,7 +134,7 @@ fn token(page: &Bytes) -> Option<&str> {
     (!token.is_empty()).then_some(token)
 }
 
-/// One object of all, by label.
+/// Measures a list of one object by label.
 async fn by_label(contestant: &Contestant, settings: &Settings, figures: &mut Figures) -> Result<()> {
     let (path, objects) = (contestant.path.clone(), settings.objects);
     let select = move |number: usize| {

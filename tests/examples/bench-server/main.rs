@@ -1,11 +1,11 @@
-//! Berth beside its peers, on one machine, in one run, with one client: kube-apiserver with a CRD of the same
-//! schema, sample-apiserver, and Berth, embedded, on etcd and behind the aggregator; every one over TLS, with
-//! durable writes, on objects of the same size. Writes `docs/benchmarks/server.md`, `.svg` and `.json`, and
-//! `forms.md` about JSON, protobuf and WebSockets.
+//! Comparison of Berth with its peers, on one machine, in one run, with one client: kube-apiserver with a CRD
+//! of the same schema, sample-apiserver, and Berth, embedded, on etcd and behind the aggregator; all over
+//! TLS, with durable writes, with objects of the same size. Writes `docs/benchmarks/server.md`, `.svg` and
+//! `.json`, and `forms.md` about JSON, protobuf and WebSockets.
 //!
-//! `make bench-server` builds what it needs and runs it; `settings.rs` has the environment variables that
-//! make it shorter. Contestants take turns in every round, and what is told are medians, so that a shared
-//! machine weighs on all of them alike.
+//! `make bench-server` builds all programs and runs it; `settings.rs` has the environment variables for a
+//! shorter run. Contestants alternate in every round, and the results are medians, so that a shared machine
+//! affects all of them equally.
 
 mod contestant;
 mod feed;
@@ -36,7 +36,7 @@ use crate::watches::Crowd;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Starts of each program that are timed.
+/// Number of measured starts of each program.
 const STARTS: usize = 5;
 
 #[tokio::main]
@@ -44,7 +44,7 @@ async fn main() -> Result<()> {
     let settings = Settings::read()?;
     tokio::select! {
         done = run(&settings) => done,
-        // Whatever was started ends as this does.
+        // All started processes end with this one.
         interrupted = tokio::signal::ctrl_c() => interrupted.context("interrupted"),
     }
 }
@@ -68,10 +68,10 @@ async fn run(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Requests to every contestant, by turns.
+/// Measures all contestants in turns.
 async fn work(field: &mut Field, settings: &Settings, figures: &mut Figures, begun: Instant) -> Result<()> {
     for contestant in &field.contestants {
-        // What goes through the aggregator is the store that was filled directly.
+        // The aggregated contestant has the store that was already filled directly.
         if contestant.key == "sample-aggregated" && settings.wants("sample") {
             continue;
         }
@@ -152,7 +152,7 @@ async fn starts(field: &mut Field, settings: &Settings, figures: &mut Figures) -
             {
                 figures.add(key, "start.p50", millis(time));
             }
-            // What the one before leaves behind is not this one's.
+            // Work that the previous contestant has left must not affect this one.
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }

@@ -1,4 +1,4 @@
-//! The programs that are measured: how each is started, on its own and behind the hub.
+//! The measured programs, and their start, standalone and behind the hub.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,19 +14,19 @@ use serde_json::json;
 
 use berth_tests::bench::http::{Call, Connection, Protocol, Target};
 
-/// Time for a program to be ready.
+/// Time limit until a program is ready.
 const READY: Duration = Duration::from_secs(120);
-/// The pause between two looks at readiness.
+/// The pause between two checks of readiness.
 const LOOK: Duration = Duration::from_millis(4);
 
-/// A running program; it ends with this value.
+/// A running program, which ends with this value.
 pub(crate) struct Program {
     child: Child,
     log: PathBuf,
 }
 
 impl Program {
-    /// Starts it; what it prints goes to `log`.
+    /// Starts a program with its output in `log`.
     pub(crate) fn start(mut command: Command, log: &Path) -> Result<Self> {
         let file = File::create(log).with_context(|| log.display().to_string())?;
         let child = command
@@ -59,7 +59,7 @@ impl Program {
         Ok(())
     }
 
-    /// Waits until a file is there that the program makes at its start.
+    /// Waits until the program has created a file at its start.
     pub(crate) async fn wait_for_file(&mut self, file: &Path) -> Result<()> {
         let begun = Instant::now();
         while !file.is_file() {
@@ -81,19 +81,19 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Both fail only when it has ended already, which is what is wanted here.
+        // Both fail only when it has already ended, which is the goal.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// Whether `path` is answered with success.
+/// Succeeds when `path` is answered with success.
 pub(crate) async fn answers(target: &Target, path: &str) -> Result<()> {
     let mut connection = Connection::open(target, Protocol::One).await?;
     connection.drained(&Call::get(path)).await.map(drop)
 }
 
-/// `berth serve` on its own, in a folder.
+/// Command of a standalone `berth serve` in a folder.
 pub(crate) fn berth(program: &Path, folder: &Path, port: u16, etcd: Option<&str>) -> Command {
     let mut command = Command::new(program);
     command
@@ -112,10 +112,10 @@ pub(crate) fn berth(program: &Path, folder: &Path, port: u16, etcd: Option<&str>
     command
 }
 
-/// The name kube-apiserver expects in the certificate of sample-apiserver.
+/// The name that kube-apiserver expects in the certificate of sample-apiserver.
 const SAMPLE: &str = "sample.default.svc";
 
-/// sample-apiserver on the hub's etcd, with the hub's users.
+/// Command of sample-apiserver on the hub's etcd, with the hub's users.
 pub(crate) fn sample(hub: &Hub, program: &Path, port: u16) -> Result<Command> {
     let names = ["localhost", "127.0.0.1", SAMPLE].map(str::to_owned);
     let issued = hub
@@ -146,7 +146,7 @@ pub(crate) fn sample(hub: &Hub, program: &Path, port: u16) -> Result<Command> {
     Ok(command)
 }
 
-/// Tells the hub to pass requests on to sample-apiserver.
+/// Registers sample-apiserver on the hub.
 pub(crate) fn register_sample(hub: &Hub, port: u16) {
     let service = json!({
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": "sample", "namespace": "default"},
@@ -166,8 +166,8 @@ pub(crate) fn register_sample(hub: &Hub, port: u16) {
     }
 }
 
-/// Makes the hub serve ManagedClusters itself, with Berth's schema, in a group of its own: Berth's is Berth's
-/// there.
+/// Installs a CRD of ManagedClusters on the hub with Berth's schema, in another group, since Berth serves its
+/// own there.
 pub(crate) fn install_crd(hub: &Hub) -> Result<()> {
     let ocm = berth_dialect_registry::by_name("ocm").context("there is a dialect called ocm")?;
     let kinds = ocm.kinds();

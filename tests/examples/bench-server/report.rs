@@ -1,4 +1,4 @@
-//! Report that is written: tables, a plot, and every single value.
+//! The written report: tables, a plot, and all values.
 
 use std::fs;
 use std::time::Duration;
@@ -89,7 +89,7 @@ fn page(settings: &Settings, figures: &Figures, took: Duration, load: f64) -> St
     parts.join("\n\n")
 }
 
-/// Contestants with figures, as heading cells after a first one.
+/// Contestants with figures, as heading cells after the `first` one.
 fn heads(figures: &Figures, first: &str) -> (Vec<&'static str>, Table) {
     let part: Vec<_> = ALL
         .iter()

@@ -1,4 +1,4 @@
-//! Settings from outside: environment variables, so that `make` passes them on.
+//! Settings in environment variables, which `make` passes on.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -9,23 +9,23 @@ use anyhow::{Context, Result, anyhow};
 /// The size of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// Rounds; medians are taken over them (`BENCH_ROUNDS`).
+    /// Number of rounds, whose medians are the results (`BENCH_ROUNDS`).
     pub(crate) rounds: usize,
-    /// Time for which one operation is repeated in a round (`BENCH_SECONDS`).
+    /// Time of one operation's repetitions in a round (`BENCH_SECONDS`).
     pub(crate) time: Duration,
-    /// Objects that stand in each store (`BENCH_OBJECTS`).
+    /// Number of permanent objects in each store (`BENCH_OBJECTS`).
     pub(crate) objects: usize,
-    /// Clients at once (`BENCH_CLIENTS`).
+    /// Number of parallel clients (`BENCH_CLIENTS`).
     pub(crate) clients: usize,
-    /// Bytes of one object as served (`BENCH_BYTES`).
+    /// Bytes of one served object (`BENCH_BYTES`).
     pub(crate) bytes: usize,
-    /// Watchers of the second, larger crowd (`BENCH_WATCHERS`).
+    /// Number of watchers in the second, larger group (`BENCH_WATCHERS`).
     pub(crate) watchers: usize,
-    /// Keys of the contestants; all of them when empty (`BENCH_ONLY`).
+    /// Keys of the contestants, or empty for all (`BENCH_ONLY`).
     pub(crate) only: Vec<String>,
-    /// Parts that are measured, `server` and `forms`; both when empty (`BENCH_PARTS`).
+    /// Measured parts, `server` and `forms`, or empty for both (`BENCH_PARTS`).
     pub(crate) parts: Vec<String>,
-    /// Another Berth to stand beside this one, embedded: its program (`BENCH_OTHER`).
+    /// Program of another Berth as a further embedded contestant (`BENCH_OTHER`).
     pub(crate) other: Option<PathBuf>,
     /// The folder of the table and the plot (`BENCH_OUTPUT`).
     pub(crate) output: PathBuf,
@@ -35,7 +35,7 @@ impl Settings {
     /// Reads the environment, with the settings of the published tables as defaults.
     ///
     /// # Errors
-    /// When a variable is no number.
+    /// When a variable is not a number.
     pub(crate) fn read() -> Result<Self> {
         let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/benchmarks"));
         Ok(Self {
@@ -52,7 +52,7 @@ impl Settings {
         })
     }
 
-    /// Whether a contestant takes part.
+    /// Whether a contestant is measured.
     pub(crate) fn wants(&self, key: &str) -> bool {
         if key == "berth-other" {
             return self.other.is_some();
@@ -67,13 +67,13 @@ impl Settings {
         self.parts.is_empty() || self.parts.iter().any(|wanted| wanted == part)
     }
 
-    /// Whether somebody takes part who needs a hub.
+    /// Whether a contestant needs a hub.
     pub(crate) fn needs_hub(&self) -> bool {
         self.only.is_empty() || self.only.iter().any(|key| key != "berth")
     }
 }
 
-/// Words between commas.
+/// The words of a variable, separated by commas.
 fn words(name: &str) -> Vec<String> {
     let text = std::env::var(name).unwrap_or_default();
     let words = text.split(',').filter(|word| !word.is_empty());

@@ -1,21 +1,21 @@
-//! The goals, and whether this run meets them.
+//! The goals, and whether this run reaches them.
 
 use berth_tests::bench::middle::shown;
 use berth_tests::bench::table::Table;
 
 use crate::figures::Figures;
 
-/// Figures that are compared.
+/// The compared figures.
 enum Measure {
-    /// So many times a peer's value (`ours`, `theirs`, figure).
+    /// Ratio to a peer's value (`ours`, `theirs`, figure).
     Times(&'static str, &'static str, &'static str),
-    /// A value of ours.
+    /// A value of Berth.
     Value(&'static str, &'static str),
-    /// Growth of memory by lists at once, in sizes of their bodies.
+    /// Growth of memory during parallel lists, in multiples of their bodies' size.
     Bodies(&'static str),
 }
 
-/// Wanted relation.
+/// Required relation.
 #[derive(Clone, Copy)]
 enum Wanted {
     AtLeast(f64),
@@ -157,7 +157,7 @@ const fn goal(what: &'static str, measure: Measure, wanted: Wanted) -> Goal {
     }
 }
 
-/// The goals whose contestants took part.
+/// The goals of measured contestants.
 pub(crate) fn table(figures: &Figures) -> Table {
     let mut table = Table::new(["goal", "wanted", "measured", "met"]);
     for goal in &GOALS {

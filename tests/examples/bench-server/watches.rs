@@ -1,7 +1,6 @@
-//! Watch fan-out: many watchers, a few writes a second, and how long after a write was sent each watcher has
-//! it.
+//! Watch fan-out: many watchers, a few writes a second, and the delay from each write to each watcher.
 //!
-//! Every watcher must see every write, once: what is missing or twice fails the run.
+//! Every watcher must receive every write exactly once, or the run fails.
 
 use std::time::{Duration, Instant};
 
@@ -20,25 +19,25 @@ use crate::figures::Figures;
 use berth_tests::bench::http::{Call, Connection, Protocol};
 use berth_tests::bench::object::{ROUND, Template, standing};
 
-/// Watches opened at once.
+/// Number of watches that are opened in parallel.
 const OPENING: usize = 32;
 
-/// A crowd of watchers and what they look at.
+/// A group of watchers, and the writes that they watch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crowd {
     /// Name of the figures.
     pub(crate) name: &'static str,
-    /// Number of clusters.
+    /// Number of watchers.
     pub(crate) watchers: usize,
-    /// Writes a second.
+    /// Writes per second.
     pub(crate) rate: u32,
-    /// Writes in all.
+    /// Total number of writes.
     pub(crate) writes: usize,
     /// Form of the watches.
     pub(crate) form: Form,
 }
 
-/// Lets the crowd watch.
+/// Runs the group, and measures it.
 #[expect(clippy::cast_precision_loss, reason = "a count of events")]
 pub(crate) async fn watch(
     contestant: &Contestant,
@@ -81,7 +80,7 @@ pub(crate) async fn watch(
     };
     add("p50", quantile(&latencies, 0.5));
     add("p99", quantile(&latencies, 0.99));
-    // Of a thousand events.
+    // Per thousand events.
     add(
         "cpu",
         millis(used.servers + used.database) * 1_000.0 / latencies.len() as f64,
@@ -96,7 +95,7 @@ async fn revision(connection: &mut Connection, path: &str) -> Result<String> {
     Ok(revision.context("a list has a resourceVersion")?.to_owned())
 }
 
-/// Reads until `count` events are there; gives how long after its write was sent each came, in milliseconds.
+/// Reads `count` events, and returns the delay of each after its write, in milliseconds.
 async fn follow(mut feed: Feed, count: usize, begun: u128, base: Instant) -> Result<Vec<f64>> {
     let mut latencies = Vec::with_capacity(count);
     let mut last = begun;
@@ -117,13 +116,13 @@ async fn follow(mut feed: Feed, count: usize, begun: u128, base: Instant) -> Res
     Ok(latencies)
 }
 
-/// Length of the time that a write says of itself.
+/// Number of digits of the time in a write.
 const DIGITS: usize = 18;
 
-/// When the write of an event was sent, in nanoseconds.
+/// The time of the write of an event, in nanoseconds.
 fn sent(event: &[u8]) -> Option<u128> {
     let after = event.get(memmem::find(event, ROUND.as_bytes())? + ROUND.len()..)?;
-    // In JSON a few marks lie between key and value, in protobuf a tag and a length.
+    // Between key and value, there are a few characters in JSON, and a tag and a length in protobuf.
     let start = after.iter().take(4).position(u8::is_ascii_digit)?;
     let digits = after.get(start..start + DIGITS)?;
     std::str::from_utf8(digits).ok()?.parse().ok()

@@ -1,4 +1,4 @@
-//! Repeated operations: several clients at once for a while, and what that took.
+//! Repeated operations of several parallel clients, and their costs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,17 +15,17 @@ use crate::settings::Settings;
 use berth_tests::bench::http::{Call, Connection};
 use berth_tests::bench::object::{Template, standing};
 
-/// Costs of a piece of work.
+/// Costs of repeated operations.
 pub(crate) struct Done {
     /// Time of each operation, in milliseconds.
     pub(crate) latencies: Vec<f64>,
-    /// Time of all together.
+    /// Total time.
     pub(crate) elapsed: Duration,
     /// Processor time of server and database.
     pub(crate) used: Used,
 }
 
-/// When to stop.
+/// End of the repetitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Until {
     /// After a time.
@@ -34,7 +34,7 @@ pub(crate) enum Until {
     Count(usize),
 }
 
-/// Lets `connections` make the calls that `call` gives for 0, 1, 2 and so on.
+/// Sends the calls of `call` for 0, 1, 2 and so on over `connections`.
 pub(crate) async fn repeat(
     contestant: &Contestant,
     connections: Vec<Connection>,
@@ -50,7 +50,8 @@ pub(crate) async fn repeat(
         clients.spawn(async move {
             let mut latencies = Vec::new();
             loop {
-                // Asked before a number is taken: every number below the count of calls is used.
+                // Checked before a number is taken, so that every number below the count of calls is
+                // used.
                 if matches!(until, Until::Time(time) if begun.elapsed() >= time) {
                     return anyhow::Ok(latencies);
                 }
@@ -77,7 +78,7 @@ pub(crate) async fn repeat(
 }
 
 impl Done {
-    /// Notes rate, latencies and processor time per operation as `name.…`.
+    /// Records rate, latencies and processor time per operation as `name.…`.
     #[expect(clippy::cast_precision_loss, reason = "a count of operations")]
     pub(crate) fn note(&self, figures: &mut Figures, contestant: &'static str, name: &str) {
         let count = self.latencies.len() as f64;
@@ -93,7 +94,7 @@ impl Done {
     }
 }
 
-/// Puts the standing objects into the store.
+/// Creates the permanent objects.
 pub(crate) async fn fill(contestant: &Contestant, settings: &Settings) -> Result<()> {
     let connections = Connection::several(&contestant.target, settings.clients).await?;
     let (path, template) = (contestant.path.clone(), contestant.template.clone());
@@ -106,7 +107,7 @@ pub(crate) async fn fill(contestant: &Contestant, settings: &Settings) -> Result
         .map(drop)
 }
 
-/// Creates for a while, then deletes what was created.
+/// Creates objects for a while, then deletes them.
 pub(crate) async fn create_and_delete(
     contestant: &Contestant,
     settings: &Settings,

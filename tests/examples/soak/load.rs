@@ -1,4 +1,4 @@
-//! Work that is done all the time, each sort at a rate of its own.
+//! Continuous load, with a separate rate for each sort of operation.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,11 +17,11 @@ use tokio::time::MissedTickBehavior;
 const OURS: Make = Make::Cluster("cluster.open-cluster-management.io/v1");
 const PLACEMENTS: &str = "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/soak/placements";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/soak/configmaps";
-/// ManagedClusters, which are patched and watched.
+/// Number of ManagedClusters, which are patched and watched.
 const CLUSTERS: usize = 200;
-/// Placements that stand before the oldest goes.
+/// Number of Placements before the oldest is deleted.
 const STANDING: usize = 100;
-/// Calls at once while the store is filled.
+/// Number of parallel calls while the store is filled.
 const FILLING: usize = 8;
 
 /// One sort of request.
@@ -36,7 +36,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// In the order of the table.
+    /// All operations, in the order of the table.
     pub(crate) const ALL: [Self; 6] = [
         Self::Get,
         Self::Page,
@@ -46,7 +46,7 @@ impl Operation {
         Self::Place,
     ];
 
-    /// As the table's heading has it.
+    /// The name in the table's heading.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -59,7 +59,7 @@ impl Operation {
     }
 }
 
-/// A piece of work that is repeated: how often a second, by how many clients.
+/// A repeated operation, with its rate per second and its number of clients.
 struct Job {
     rate: f64,
     clients: usize,
@@ -80,7 +80,7 @@ const JOBS: [Job; 5] = [
         clients: 1,
         calls: |_, _| vec![(Operation::Page, Call::get(format!("{CONFIG_MAPS}?limit=500")))],
     },
-    // Each goes to the whole crowd.
+    // Every watcher receives each of them.
     Job {
         rate: 5.0,
         clients: 1,
@@ -124,7 +124,7 @@ struct Shared {
     patches: AtomicUsize,
 }
 
-/// Everything that is being done.
+/// The running load.
 pub(crate) struct Load {
     shared: Arc<Shared>,
     clients: JoinSet<Result<()>>,
@@ -162,7 +162,7 @@ impl Load {
         Ok(())
     }
 
-    /// Begins; `rate` multiplies how often everything is done.
+    /// Starts the load; `rate` multiplies the rates of all operations.
     pub(crate) async fn start(target: &Target, objects: usize, rate: f64) -> Result<Self> {
         let shared = Arc::new(Shared {
             objects,
@@ -181,7 +181,7 @@ impl Load {
         Ok(Self { shared, clients })
     }
 
-    /// Fails when a client has ended: none does so without an error.
+    /// Fails when a client has ended, which is always an error.
     pub(crate) fn check(&mut self) -> Result<()> {
         match self.clients.try_join_next() {
             Some(ended) => {
@@ -192,7 +192,7 @@ impl Load {
         }
     }
 
-    /// The latencies of `operation` since this was last asked, in milliseconds.
+    /// The latencies of `operation` since the last call, in milliseconds.
     pub(crate) fn take(&self, operation: Operation) -> Vec<f64> {
         let mut latencies = self
             .shared
@@ -202,7 +202,7 @@ impl Load {
         latencies.remove(&operation).unwrap_or_default()
     }
 
-    /// Ends; gives how many patches every watcher must have seen.
+    /// Ends the load, and returns the number of patches that every watcher must receive.
     pub(crate) async fn stop(mut self) -> Result<usize> {
         self.shared.over.store(true, Ordering::Relaxed);
         while let Some(client) = self.clients.join_next().await {
@@ -212,7 +212,7 @@ impl Load {
     }
 }
 
-/// One client of a job, which takes every `clients`-th number from `first` on.
+/// Runs one client of a job, with every `clients`-th number from `first` on.
 async fn client(
     shared: Arc<Shared>,
     mut connection: Connection,
@@ -233,7 +233,7 @@ async fn client(
             let sent = Instant::now();
             match connection.drained(&call).await {
                 Ok(_) => {}
-                // Another client is between deleting it and creating it again.
+                // Another client has deleted it and not yet created it again.
                 Err(error)
                     if operation == Operation::Get && error.to_string().contains(": 404 Not Found") => {}
                 Err(error) => {
@@ -255,7 +255,8 @@ fn churned(number: usize) -> String {
     format!("churned-{number:06}")
 }
 
-/// ConfigMaps of many sizes, so that the holes which the deleted ones leave do not simply fit the new ones.
+/// Creates a ConfigMap of one of many sizes, so that free space of deleted ones does not fit the new ones
+/// exactly.
 fn create(name: &str, number: usize) -> Call {
     let padding = "x".repeat(300 + number.wrapping_mul(2_654_435_761) % 4_000);
     let object = json!({
@@ -264,7 +265,7 @@ fn create(name: &str, number: usize) -> Call {
     Call::new(Method::POST, CONFIG_MAPS, object.to_string())
 }
 
-/// A Placement that any cluster suits.
+/// Creates a Placement for which every cluster is feasible.
 fn place(number: usize) -> Call {
     let placement = json!({
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",

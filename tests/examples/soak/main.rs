@@ -1,10 +1,11 @@
-//! Sustained load: reads, writes, pages, decisions and a crowd of watchers while thousands of objects come
-//! and go. Prints what memory, latencies and the file do over time, and fails on any error, on an event that
-//! a watcher missed, and on memory or a file that goes on growing. What a page written beside the server's
-//! file takes to be durable is shown, too: a stall that both have is the machine's.
+//! Sustained load: reads, writes, pages, decisions and many watchers while thousands of objects are created
+//! and deleted. Prints memory, latencies and the file's size over time, and fails on any error, on a missed
+//! event of a watcher, and on continued growth of memory or the file. It also prints the time of a durable
+//! write of a page beside the server's file: a stall of both is the machine's.
 //!
-//! `make soak` runs it for `SOAK_MINUTES`. `SOAK_OBJECTS` come and go, `SOAK_WATCHERS` watch, `SOAK_RATE`
-//! multiplies how often everything is done; `BERTH_PROGRAM` names a program to take as it is.
+//! `make soak` runs it for `SOAK_MINUTES`. `SOAK_OBJECTS` is the number of changing objects, `SOAK_WATCHERS`
+//! that of watchers, `SOAK_RATE` multiplies all rates; `BERTH_PROGRAM` names an existing program to use
+//! instead.
 
 mod load;
 mod probe;
@@ -27,12 +28,12 @@ use crate::watchers::Watchers;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Looks at the server.
+/// Number of observations.
 const LOOKS: u32 = 30;
-/// Share by which memory and file may lie above their size a third of the run before.
+/// Allowed relative growth of memory and file over the last third of the run.
 const FLAT: f64 = 0.1;
 
-/// Observations of a look.
+/// One observation.
 struct Look {
     memory: f64,
     file: f64,
@@ -75,7 +76,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Looks on while the load runs.
+/// Observes the server while the load runs.
 async fn soak(
     server: &Server,
     load: &mut Load,

@@ -1,4 +1,4 @@
-//! Times of the disk alone meanwhile, so that a stall of the machine is told from one of the server.
+//! Times of the disk itself, which distinguish a stall of the machine from one of the server.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use berth_tests::bench::middle::millis;
 
-/// Interval of writes: seldom, so that it is no load itself.
+/// Interval of writes, which is long enough not to be a load itself.
 const EVERY: Duration = Duration::from_millis(100);
-/// As much as a small commit.
+/// A page with the size of a small commit.
 const PAGE: [u8; 4096] = [7; 4096];
 
-/// Writes a page and waits until it is durable, again and again, in a file beside the server's.
+/// Repeated durable writes of a page to a file beside the server's.
 pub(crate) struct Probe {
     over: Arc<AtomicBool>,
     took: Mutex<Receiver<f64>>,
@@ -25,7 +25,7 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    /// Begins, in a file of `folder`.
+    /// Starts the writes, to a file in `folder`.
     pub(crate) fn start(folder: &Path) -> Result<Self> {
         let path = folder.join("probe");
         let mut file = File::create(&path).with_context(|| path.display().to_string())?;
@@ -58,7 +58,7 @@ impl Probe {
         took.try_iter().collect()
     }
 
-    /// Ends.
+    /// Ends the writes.
     pub(crate) fn stop(self) -> Result<()> {
         self.over.store(true, Ordering::Relaxed);
         self.thread.join().map_err(|_| anyhow!("the probe panicked"))?

@@ -1,4 +1,4 @@
-//! A crowd that watches all ManagedClusters, none of whose changes may be missed.
+//! Watchers of all ManagedClusters, which must not miss any change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,19 +12,19 @@ use hyper::body::Incoming;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-/// Time for the last events.
+/// Time limit until the last events.
 const DEADLINE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The crowd.
+/// The watchers.
 pub(crate) struct Watchers {
     seen: Vec<Arc<AtomicUsize>>,
-    /// Ended with this.
+    /// The tasks, which end with this value.
     _tasks: JoinSet<()>,
 }
 
 impl Watchers {
-    /// Begins to watch.
+    /// Starts the watchers.
     pub(crate) async fn start(target: &Target, count: usize) -> Result<Self> {
         let path = Template::path(Make::Cluster("cluster.open-cluster-management.io/v1"));
         let mut one = Connection::open(target, Protocol::One).await?;
@@ -45,12 +45,12 @@ impl Watchers {
         Ok(Self { seen, _tasks: tasks })
     }
 
-    /// Events that arrived, all together.
+    /// Total number of received events.
     pub(crate) fn events(&self) -> usize {
         self.seen.iter().map(|seen| seen.load(Ordering::Relaxed)).sum()
     }
 
-    /// Waits until each has seen `count` events.
+    /// Waits until each has received `count` events.
     pub(crate) async fn have_seen(&self, count: usize) -> Result<()> {
         let begun = Instant::now();
         loop {
@@ -71,7 +71,7 @@ impl Watchers {
     }
 }
 
-/// Counts the lines of a watch; one that ends stays behind, which the end of the run shows.
+/// Counts the lines of a watch; one that ends has too few, which the end of the run detects.
 async fn follow(connection: Connection, mut body: Incoming, seen: Arc<AtomicUsize>) {
     while let Some(Ok(frame)) = body.frame().await {
         if let Some(data) = frame.data_ref() {

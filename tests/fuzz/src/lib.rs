@@ -1,14 +1,14 @@
-//! Fuzzing without extra tools: what strangers send (AdmissionReviews, placement annotations, selectors,
-//! configuration files, patches, managed fields) is made of seeds by mutation and fed to its readers, which
-//! must not panic and must keep what they promise.
+//! Fuzzing without extra tools: untrusted input (AdmissionReviews, placement annotations, selectors,
+//! configuration files, patches, managed fields) is generated from seeds by mutation and fed to its readers,
+//! which must not panic and must keep their contracts.
 //!
-//! A crate of its own on stable Rust, not targets of a coverage-guided fuzzer: those need a nightly compiler
-//! and a tool beside it, which neither the build nor CI has, and `forbid(unsafe_code)` leaves them mostly
-//! panics to find. What coverage would guide to is put into the seeds and words of each target.
+//! This is a crate on stable Rust, without a coverage-guided fuzzer: that would need a nightly compiler and a
+//! further tool, which neither the build nor CI has, and with `forbid(unsafe_code)` it would mostly find
+//! panics. The seeds and words of each target lead to the code that coverage would find.
 //!
-//! `make fuzz` runs a minute; `FUZZ_SECONDS` and `FUZZ_SEED` say otherwise. A failure prints the input, the
-//! case's number and the seed: the same seed gives the same cases in the same order. An input that once
-//! failed belongs into the seeds.
+//! `make fuzz` runs for a minute; `FUZZ_SECONDS` and `FUZZ_SEED` override time and seed. A failure prints the
+//! input, the case's number and the seed: equal seeds give equal cases in the same order. An input that once
+//! failed belongs in the seeds.
 
 mod mutate;
 mod target;
@@ -30,7 +30,7 @@ pub struct Failure {
     pub case: u64,
 }
 
-/// Feeds `target` its seeds as they are, then mutations of them, until `time` is over. Gives the number of
+/// Feeds `target` its unmodified seeds, then mutations of them, until `time` is over. Returns the number of
 /// cases.
 ///
 /// # Errors

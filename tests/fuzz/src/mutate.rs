@@ -1,13 +1,14 @@
-//! Inputs out of seeds: bytes and words put in, taken out, doubled, swapped, and seeds spliced.
+//! Generator of inputs from seeds: bytes and words are inserted, removed, doubled and swapped, and
+//! seeds are spliced.
 
 use berth_scheduling::Random;
 
-/// The longest input; a seed is far below it.
+/// The longest input, which is far longer than a seed.
 const LONGEST: usize = 64 * 1024;
 /// The most changes to one seed.
 const CHANGES: u64 = 8;
 
-/// Makes inputs.
+/// Generator of inputs.
 #[derive(Clone, Debug)]
 pub struct Mutator {
     random: Random,
@@ -16,7 +17,7 @@ pub struct Mutator {
 }
 
 impl Mutator {
-    /// Makes inputs of `seeds`, putting in `words` of the format.
+    /// A generator of inputs from `seeds`, which inserts `words` of the format.
     #[must_use]
     pub const fn new(random: Random, seeds: &'static [&'static str], words: &'static [&'static str]) -> Self {
         Self { random, seeds, words }
@@ -67,7 +68,7 @@ impl Mutator {
         }
     }
 
-    /// Mostly what text is made of.
+    /// A random byte, mostly of text.
     fn byte(&mut self) -> u8 {
         const USUAL: &[u8] = b"\"{}[]:,+-./!=()<> \n\\0aZ";
         match self.random.below(4) {

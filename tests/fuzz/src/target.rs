@@ -9,16 +9,16 @@ mod placement;
 mod review;
 mod selector;
 
-/// One reader, with what to feed it.
+/// One reader, with its seeds and words.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name.
+    /// The target's name.
     pub name: &'static str,
-    /// Good and bad inputs to start from.
+    /// Valid and invalid inputs to start from.
     pub seeds: &'static [&'static str],
     /// Words of the format.
     pub words: &'static [&'static str],
-    /// Reads one input, and panics when a promise is broken.
+    /// Reads one input, and panics when a contract is broken.
     pub run: fn(&[u8]),
 }
 

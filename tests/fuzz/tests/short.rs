@@ -1,4 +1,4 @@
-//! A short run of every target, always over the same cases first. `make fuzz` draws new ones.
+//! A short run of every target, always with the same cases. `make fuzz` draws new ones.
 
 use std::time::Duration;
 

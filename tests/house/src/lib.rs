@@ -1,6 +1,6 @@
-//! The tree as the rules of the house read it: its files, its crates, its documents. The rules themselves are
-//! the tests of this crate (`make rules`), which builds nothing else of the workspace. Tests of other crates
-//! have it start programs.
+//! The source tree for the rules of the house: its files, crates and documents. The rules themselves are the
+//! tests of this crate (`make rules`), which builds nothing else of the workspace. Tests of other crates
+//! start programs through this crate.
 
 mod programs;
 
@@ -11,13 +11,13 @@ use serde_json::Value;
 
 pub use programs::program;
 
-/// The first part of every library's name, by which it is imported as well.
+/// The prefix of every library's name, also in imports.
 pub const PREFIX: &str = "berth-";
 
 /// The workspace's folder.
 ///
 /// # Panics
-/// When this crate stands nowhere.
+/// When this crate is in no folder.
 #[must_use]
 pub fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -26,7 +26,7 @@ pub fn root() -> &'static Path {
         .expect("tests/house stands in the workspace")
 }
 
-/// The files below `folder` whose names end in one of `endings`, sorted; nothing that is hidden or built.
+/// The files below `folder` whose names end in one of `endings`, sorted, without hidden and built ones.
 ///
 /// # Panics
 /// When a folder cannot be read.
@@ -57,7 +57,7 @@ pub fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
 /// Every Rust file of the workspace.
 ///
 /// # Panics
-/// When there are next to none.
+/// When there are hardly any.
 #[must_use]
 pub fn sources() -> Vec<PathBuf> {
     let found = files(root(), &[".rs"]);
@@ -74,7 +74,7 @@ pub fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// `path` from the workspace's folder on, for messages.
+/// `path` relative to the workspace's folder, for messages.
 #[must_use]
 pub fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
@@ -97,7 +97,7 @@ pub fn metadata(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("cargo metadata writes JSON")
 }
 
-/// The crates of the workspace, as `cargo metadata` has them.
+/// The crates of the workspace, from `cargo metadata`.
 ///
 /// # Panics
 /// When cargo fails.
@@ -110,7 +110,7 @@ pub fn packages() -> Vec<Value> {
         .expect("a workspace has packages")
 }
 
-/// The text of a `field` of something that [`metadata`] tells; empty where there is none.
+/// The text of a `field` in a value of [`metadata`]; empty where there is none.
 #[must_use]
 pub fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Programs of others that tests start.
+//! External programs that tests start.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::root;
 
-/// A call of `program`. Where it is not installed the whole run ends, with the sentence of `tests/needs` that
-/// says how to have it: a panic in each of a hundred tests would bury that.
+/// A call of `program`. Where the program is not installed, the whole run ends, with the sentence of
+/// `tests/needs` about its installation: panics in a hundred tests would bury that sentence.
 ///
 /// # Panics
 /// Without a shell.
@@ -30,12 +30,12 @@ pub fn program(program: &str) -> Command {
 #[expect(clippy::exit, reason = "a test that panics would not end the others")]
 fn end(sentence: &[u8]) -> ! {
     end_children();
-    // Not through `eprintln`, which the harness of a test keeps back.
+    // This does not use `eprintln`, whose output the test harness captures.
     let written = std::io::stderr().write_all(sentence);
     std::process::exit(if written.is_ok() { 1 } else { 2 })
 }
 
-/// Ends the programs that other tests of this process started, which nothing else would end any more.
+/// Ends the programs that other tests of this process started, since nothing else would end them.
 fn end_children() {
     let tasks = std::fs::read_dir("/proc/self/task")
         .into_iter()
@@ -46,7 +46,7 @@ fn end_children() {
         .flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
         .collect();
     if !children.is_empty() {
-        // It fails for a child that has ended by itself, which is as good.
+        // This fails for a child that has already ended, which is no problem.
         drop(Command::new("kill").arg("-9").args(children).output());
     }
 }

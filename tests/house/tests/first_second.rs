@@ -1,14 +1,14 @@
-//! A run on a machine that lacks a program ends at once, with one sentence that says what to install.
+//! A run on a machine that lacks a program ends at once, with one sentence about the missing program.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use berth_house::{program, root};
 
-/// Set where this test runs itself without anything in PATH.
+/// Variable that is set where this test runs itself with an empty PATH.
 const INNER: &str = "BERTH_HOUSE_INNER";
 
-/// The folder of the shell alone: nothing that tests need is in it.
+/// Runs `tests/needs` with only `folder` in PATH, which has the shell and no program that tests need.
 fn needs(folder: &Path, programs: &[&str]) -> Output {
     let mut needs = Command::new("/bin/sh");
     needs
@@ -23,14 +23,14 @@ fn all_that_is_missing_is_in_one_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let missing = needs(folder.path(), &["kubectl", "go"]);
     assert_eq!(missing.status.code(), Some(1));
-    let said = String::from_utf8(missing.stderr).unwrap();
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let errors = String::from_utf8(missing.stderr).unwrap();
+    assert_eq!(errors.lines().count(), 1, "{errors}");
     for part in [
         "kubectl (Debian: kubernetes-client",
         " and go (Go 1.26",
         "install it",
     ] {
-        assert!(said.contains(part), "{said}");
+        assert!(errors.contains(part), "{errors}");
     }
     let there = needs(Path::new("/bin:/usr/bin"), &["sh", "ls"]);
     assert!(there.status.success() && there.stderr.is_empty(), "{there:?}");
@@ -48,10 +48,10 @@ fn the_run_ends_with_the_sentence_and_without_a_panic() {
     again.args(["--exact", "the_run_ends_with_the_sentence_and_without_a_panic"]);
     let ended = again.env(INNER, "1").env("PATH", folder.path()).output().unwrap();
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
-    let said = String::from_utf8(ended.stderr).unwrap();
+    let errors = String::from_utf8(ended.stderr).unwrap();
     assert!(
-        said.starts_with("error: these tests need kubectl") && said.lines().count() == 1,
-        "{said}"
+        errors.starts_with("error: these tests need kubectl") && errors.lines().count() == 1,
+        "{errors}"
     );
     assert!(!String::from_utf8_lossy(&ended.stdout).contains("panicked"));
 }

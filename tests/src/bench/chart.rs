@@ -12,7 +12,7 @@ const WIDE: f64 = 560.0;
 const BAR: f64 = 17.0;
 /// Height of the title of each group.
 const GROUP: f64 = 26.0;
-/// Colours that colour-blind eyes tell apart.
+/// Colours that colour-blind readers can distinguish.
 const COLOURS: [&str; 7] = [
     "#999999", "#e69f00", "#f0c977", "#0072b2", "#56b4e9", "#009e73", "#cc79a7",
 ];
@@ -32,7 +32,7 @@ pub struct Bar {
     pub name: String,
     /// Length of the bar; not drawn when 0 or less.
     pub value: f64,
-    /// Colour: the same for the same contestant in all groups.
+    /// Colour, which is equal for one contestant in all groups.
     pub colour: usize,
 }
 

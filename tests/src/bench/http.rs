@@ -1,5 +1,5 @@
 //! The client: one connection over TLS, HTTP/1.1 or HTTP/2, with as little work of its own as possible, since
-//! it shares the processors with what it measures.
+//! it shares the processors with the measured server.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -80,7 +80,7 @@ impl Target {
     pub async fn socket(&self, path: &str) -> Result<Socket> {
         let client = ClientBuilder::new()
             .uri(&format!("wss://{}{path}", self.host))?
-            // kube-apiserver takes nobody without it.
+            // kube-apiserver requires this header.
             .add_header(ORIGIN, "https://localhost".parse()?)?;
         let stream = connect(self.address, &self.one).await?;
         let (socket, response) = client.connect_on(stream).await?;
@@ -114,7 +114,7 @@ pub struct Call {
     pub media: &'static str,
     /// Whether the answer may be compressed.
     pub gzip: bool,
-    /// Media type of the answer; JSON where it is not said.
+    /// Media type of the answer; `None` is JSON.
     pub accept: Option<&'static str>,
 }
 
@@ -154,7 +154,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Opens one.
+    /// Opens a connection.
     pub async fn open(target: &Target, protocol: Protocol) -> Result<Self> {
         let tls = match protocol {
             Protocol::One => &target.one,
@@ -164,12 +164,12 @@ impl Connection {
         let sender = match protocol {
             Protocol::One => {
                 let (sender, connection) = http1::Builder::new().handshake(stream).await?;
-                // How it ends shows in the requests.
+                // The end of the connection shows in the requests.
                 tokio::spawn(async move { connection.await.unwrap_or_default() });
                 Sender::One(sender)
             }
             Protocol::Two => {
-                // What Go's client allows.
+                // The window sizes of Go's client.
                 let (sender, connection) = http2::Builder::new(TokioExecutor::new())
                     .initial_stream_window_size(4 << 20)
                     .initial_connection_window_size(1 << 30)
@@ -185,7 +185,7 @@ impl Connection {
         })
     }
 
-    /// Several, opened one after the other.
+    /// Opens several connections, one after the other.
     pub async fn several(target: &Target, count: usize) -> Result<Vec<Self>> {
         let mut connections = Vec::with_capacity(count);
         for _ in 0..count {
@@ -194,7 +194,7 @@ impl Connection {
         Ok(connections)
     }
 
-    /// Sends a request; gives the answer when its head is there.
+    /// Sends a request, and returns the answer when its head has arrived.
     pub async fn send(&mut self, call: &Call) -> Result<Response<Incoming>> {
         let mut request = Request::builder().method(call.method.clone());
         if !call.body.is_empty() {
@@ -234,7 +234,7 @@ impl Connection {
         )
     }
 
-    /// Sends a request and reads the answer to its end; gives its size in bytes.
+    /// Sends a request, reads the answer to its end, and returns its size in bytes.
     pub async fn drained(&mut self, call: &Call) -> Result<usize> {
         let mut body = self.send(call).await?.into_body();
         let mut size = 0;
@@ -244,7 +244,7 @@ impl Connection {
         Ok(size)
     }
 
-    /// Sends a request and keeps the answer.
+    /// Sends a request, and returns the whole answer.
     pub async fn read(&mut self, call: &Call) -> Result<Bytes> {
         Ok(self.send(call).await?.into_body().collect().await?.to_bytes())
     }

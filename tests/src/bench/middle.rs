@@ -1,8 +1,8 @@
-//! Middle values: what others do on the machine moves them least.
+//! Medians and quantiles, which other load on the machine affects least.
 
 use std::time::Duration;
 
-/// The value below which `part` (0 to 1) of `values` are; 0 of none.
+/// The value below which `part` (0 to 1) of `values` are; 0 without values.
 #[must_use]
 pub fn quantile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
@@ -20,7 +20,7 @@ pub fn quantile(values: &[f64], part: f64) -> f64 {
         .unwrap_or_default()
 }
 
-/// The middle one; of an even number the mean of the two.
+/// The median; of an even number of values, the mean of the two in the middle.
 #[must_use]
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
@@ -33,13 +33,13 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Milliseconds.
+/// The duration in milliseconds.
 #[must_use]
 pub fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1_000.0
 }
 
-/// A number with as many digits as say something: three.
+/// A number with three significant digits.
 #[must_use]
 pub fn shown(value: f64) -> String {
     let size = value.abs();

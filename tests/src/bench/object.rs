@@ -1,5 +1,4 @@
-//! The object that is stored, of the same size and make in every store: labels, annotations, a description of
-//! a cluster.
+//! The stored object, of equal size and form in every store: labels, annotations, a description of a cluster.
 
 use anyhow::{Context, Result};
 use http::Method;
@@ -7,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::bench::http::{Call, Connection, Target};
 
-/// The annotation that brings an object to its size.
+/// The annotation that pads an object to its size.
 const PADDING: &str = "bench.berth.dev/padding";
 /// The annotation that a patch changes.
 pub const ROUND: &str = "bench.berth.dev/round";
-/// The label of one object of all.
+/// The label that selects one object of all.
 pub const SERIAL: &str = "bench.berth.dev/serial";
 
 /// Objects to store, with their resource.
@@ -42,7 +41,8 @@ impl Template {
         }
     }
 
-    /// A template whose objects have `bytes` bytes as served: one is made, looked at and deleted.
+    /// A template whose objects have `bytes` bytes in their served form. One object is created, read
+    /// and deleted to find this out.
     pub async fn fitted(make: Make, target: &Target, bytes: usize) -> Result<Self> {
         let path = Self::path(make);
         let mut template = Self { make, padding: 1 };
@@ -60,7 +60,7 @@ impl Template {
         Ok(template)
     }
 
-    /// The object called `name`, as sent.
+    /// The object named `name`, in the form of a request.
     pub fn body(&self, name: &str, serial: usize) -> String {
         let metadata = json!({
             "name": name,

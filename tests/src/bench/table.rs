@@ -26,7 +26,7 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// As markdown, columns in line.
+    /// The table as Markdown, with aligned columns.
     #[must_use]
     pub fn markdown(&self) -> String {
         let width = |column: usize| {

@@ -1,9 +1,9 @@
-//! Whether something grows for ever.
+//! Detection of unlimited growth.
 
 use super::middle::median;
 
-/// By which part of itself the last third of `values` lies above the third before it: 0.1 for a tenth. The
-/// first third is left out: caches fill then. Middles are compared, so that one peak is no trend.
+/// The part by which the last third of `values` is above the second third: 0.1 for a tenth. The first third
+/// is left out, since caches fill then. Medians are compared, so that one peak is no trend.
 #[must_use]
 pub fn growth(values: &[f64]) -> f64 {
     let third = values.len() / 3;

@@ -1,12 +1,12 @@
-//! Usage of a process, as Linux tells it in `/proc`.
+//! Usage of a process, from `/proc` on Linux.
 
 use std::fs;
 use std::time::Duration;
 
-/// Clock ticks a second in `/proc/<pid>/stat`: the same on every Linux that Rust and Go programs run on.
+/// Clock ticks a second in `/proc/<pid>/stat`: equal on every Linux that Rust and Go programs run on.
 const TICKS: f64 = 100.0;
 
-/// Processor time `process` has used so far, in user mode and in the kernel.
+/// Processor time that `process` has used so far, in user mode and in the kernel.
 ///
 /// # Panics
 /// When there is no such process.
@@ -15,7 +15,7 @@ pub fn processor_time(process: u32) -> Duration {
     ticks(&process.to_string(), [11, 12])
 }
 
-/// Processor time of all the processes that this one has started and that have ended.
+/// Processor time of all ended child processes.
 ///
 /// # Panics
 /// Where there is no `/proc`.
@@ -24,22 +24,22 @@ pub fn ended_children() -> Duration {
     ticks("self", [13, 14])
 }
 
-/// The sum of these fields behind the name in a process's `stat`.
+/// The sum of these fields after the name in a process's `stat`.
 fn ticks(process: &str, fields: [usize; 2]) -> Duration {
     let file = format!("/proc/{process}/stat");
     let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file}: {error}"));
-    // The program's name is in parentheses and may hold anything.
+    // The program's name is in parentheses, and may contain any character.
     let (_, after) = text.rsplit_once(')').expect("stat has a name in parentheses");
     let all: Vec<&str> = after.split_whitespace().collect();
     let ticks = |index: usize| -> f64 { all[index].parse().expect("ticks are a number") };
     Duration::from_secs_f64(fields.into_iter().map(ticks).sum::<f64>() / TICKS)
 }
 
-/// A process has nothing left to do when it used no more than this in a look.
+/// Most processor time between two checks of a process that has nothing left to do.
 const IDLE: Duration = Duration::from_millis(20);
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Waits until `process` has nothing left to do; gives what it used since `before`.
+/// Waits until `process` has nothing left to do, and returns its processor time since `before`.
 ///
 /// # Panics
 /// When there is no such process.
@@ -64,7 +64,7 @@ pub fn quiet(process: u32) {
     let _used = quiet_since(process, Duration::ZERO);
 }
 
-/// Memory `process` has resident now, in MiB.
+/// The present resident memory of `process`, in MiB.
 ///
 /// # Panics
 /// When there is no such process.
@@ -73,7 +73,7 @@ pub fn resident(process: u32) -> f64 {
     status(process, "VmRSS:")
 }
 
-/// The most memory `process` ever had resident, in MiB.
+/// The peak resident memory of `process`, in MiB.
 ///
 /// # Panics
 /// When there is no such process.
@@ -101,7 +101,7 @@ pub fn running(first: &str, other: &str) -> Option<u32> {
     processes
         .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
         .find(|process| {
-            // A process may end while it is looked at.
+            // A process may end while it is read.
             let line = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
             let mut arguments = line.split('\0').skip(1);
             arguments.next() == Some(first) && arguments.any(|argument| argument == other)

@@ -1,4 +1,4 @@
-//! The audit log of kube-apiserver as a witness: who asked what since an instant, and what came of it.
+//! The audit log of kube-apiserver: users, requests and answers since an instant.
 
 use berth_apimachinery::Clock as _;
 use berth_apiserver::SystemClock;
@@ -9,8 +9,8 @@ use super::Hub;
 /// Berth's own user on a hub.
 pub const BERTH_USER: &str = "system:serviceaccount:berth-system:berth";
 
-/// Resource, namespace and name of what an observing Berth writes: its Lease, its CA, the caBundle of its
-/// APIService, and questions about who asks it and what they may (docs/security.md, "Rights by mode").
+/// Resource, namespace and name of the writes of an observing Berth: its Lease, its CA, the caBundle of its
+/// APIService, and reviews of the callers' tokens and rights (docs/security.md, "Rights by mode").
 const OBSERVERS: [&str; 8] = [
     "leases.coordination.k8s.io berth-system/berth-controllers",
     "secrets berth-system/berth-ca",
@@ -22,12 +22,12 @@ const OBSERVERS: [&str; 8] = [
     "selfsubjectreviews.authentication.k8s.io /",
 ];
 
-/// One request that kube-apiserver has answered.
+/// One answered request.
 #[derive(Clone, Debug)]
 pub struct Entry(Value);
 
 impl Entry {
-    /// The user whose credentials it came with, whoever was impersonated.
+    /// The user of the credentials, even when another user is impersonated.
     #[must_use]
     pub fn user(&self) -> &str {
         text(&self.0["user"]["username"])
@@ -39,20 +39,20 @@ impl Entry {
         text(&self.0["verb"])
     }
 
-    /// Whether it may have changed something.
+    /// Whether the request may have changed objects.
     #[must_use]
     pub fn is_write(&self) -> bool {
         !["get", "list", "watch"].contains(&self.verb())
     }
 
-    /// The code of the answer.
+    /// The HTTP code of the answer.
     #[must_use]
     pub fn code(&self) -> u64 {
         self.0["responseStatus"]["code"].as_u64().unwrap_or_default()
     }
 
     /// The resource with its subresource and group: `placements/status.cluster.open-cluster-management.io`,
-    /// `secrets`; the path where it is about none.
+    /// `secrets`; the path where there is no resource.
     #[must_use]
     pub fn resource(&self) -> String {
         let object = &self.0["objectRef"];
@@ -70,25 +70,26 @@ impl Entry {
         }
     }
 
-    /// The namespace of its object; empty where there is none.
+    /// The namespace of the object, or empty.
     #[must_use]
     pub fn namespace(&self) -> &str {
         text(&self.0["objectRef"]["namespace"])
     }
 
-    /// The name of its object; empty for a collection and for most creates.
+    /// The name of the object; empty for a collection and for most creates.
     #[must_use]
     pub fn name(&self) -> &str {
         text(&self.0["objectRef"]["name"])
     }
 
-    /// Message of the refusal; empty where it went through.
+    /// Message of the refusal, or empty.
     #[must_use]
     pub fn message(&self) -> &str {
         text(&self.0["responseStatus"]["message"])
     }
 
-    /// Whether a webhook or policy of Berth's refused it, or kube-apiserver could not ask one.
+    /// Whether one of Berth's webhooks or policies refused the request, or the call of such a webhook
+    /// failed.
     #[must_use]
     pub fn is_refused_by_berth(&self) -> bool {
         let says = |text: &str| self.message().contains(text);
@@ -96,9 +97,9 @@ impl Entry {
         self.code() >= 400 && (denied && says("berth") || says("calling webhook"))
     }
 
-    /// One line about it, for messages of tests.
+    /// A line with the request, for messages of tests.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let place = [self.namespace(), self.name()];
         let (user, verb, resource, code) = (self.user(), self.verb(), self.resource(), self.code());
         format!(
@@ -127,10 +128,10 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// Everything that came in since, in the order in which it was answered.
+    /// The requests since the instant, in the order of their answers.
     ///
     /// # Panics
-    /// Panics on a hub without an audit log.
+    /// On a hub without an audit log.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let folder = std::fs::read_dir(self.hub.folder()).expect("the hub has a folder");
@@ -145,13 +146,13 @@ impl<'a> Witness<'a> {
                 name.starts_with("audit") && name.ends_with(".log")
             })
             .collect();
-        // A log that has grown large goes on in another file: the older ones have the time in their name.
+        // A large log is rotated: the older files have the time in their names.
         files.sort();
         assert!(!files.is_empty(), "the hub keeps an audit log");
         let mut entries = Vec::new();
         for file in files {
             let log = std::fs::read_to_string(&file).expect("the audit log can be read");
-            // The last line may be half written.
+            // The last line may be incomplete.
             let events = log
                 .lines()
                 .filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -164,7 +165,7 @@ impl<'a> Witness<'a> {
         entries
     }
 
-    /// Writes of `user` since, impersonating others or not.
+    /// Writes of `user` since the instant, with or without impersonation.
     #[must_use]
     pub fn writes_of(&self, user: &str) -> Vec<Entry> {
         let mut entries = self.entries();
@@ -172,11 +173,11 @@ impl<'a> Witness<'a> {
         entries
     }
 
-    /// Requires that Berth has written since, but nothing beside what an observer writes and what is
-    /// `further` its own.
+    /// Requires that Berth has written since the instant, but only the writes of an observer and those
+    /// that are `further` allowed.
     ///
     /// # Panics
-    /// When it has written nothing, or something else.
+    /// Without writes, or after another write.
     pub fn requires_observing(&self, further: &[&str]) {
         let writes = self.writes_of(BERTH_USER);
         assert!(!writes.is_empty(), "it renews its Lease at least");
@@ -190,16 +191,16 @@ impl<'a> Witness<'a> {
         let others: Vec<String> = writes
             .iter()
             .filter(|entry| !is_own(entry))
-            .map(Entry::told)
+            .map(Entry::summary)
             .collect();
         assert!(others.is_empty(), "{others:#?}");
     }
 
-    /// Lines about what Berth refused to whomever since.
+    /// Lines with all requests that Berth refused since the instant.
     #[must_use]
     pub fn refused_by_berth(&self) -> Vec<String> {
         let entries = self.entries();
         let refused = entries.iter().filter(|entry| entry.is_refused_by_berth());
-        refused.map(Entry::told).collect()
+        refused.map(Entry::summary).collect()
     }
 }

@@ -1,4 +1,5 @@
-//! Stand-in for a Service over several replicas: connections to one port go to whoever is there, in turn.
+//! Replacement of a Service over several replicas: connections to one port go to the reachable backends in
+//! turn.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -9,7 +10,7 @@ use std::time::Duration;
 /// Time for a backend to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// A port with several servers behind it.
+/// A port in front of several servers.
 pub struct Balancer {
     port: u16,
     ended: Arc<AtomicBool>,
@@ -34,7 +35,7 @@ impl Balancer {
                 }
                 let first = next.fetch_add(1, Ordering::Relaxed);
                 let mut turns = (0..backends.len()).map(|turn| backends[(first + turn) % backends.len()]);
-                // Nobody there: the client's connection is closed.
+                // Without a reachable backend, the client's connection is closed.
                 if let Some(server) = turns.find_map(connect) {
                     join(client, server);
                 }
@@ -53,7 +54,7 @@ impl Balancer {
 impl Drop for Balancer {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
-        // Wakes the listener, which then sees that it is over.
+        // Wakes the listener, which then ends.
         drop(TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)));
     }
 }
@@ -62,7 +63,7 @@ fn connect(port: u16) -> Option<TcpStream> {
     TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), CONNECT).ok()
 }
 
-/// Passes on what either side sends, until one of them ends.
+/// Copies bytes in both directions, until one side ends.
 fn join(client: TcpStream, server: TcpStream) {
     let (Ok(client_too), Ok(server_too)) = (client.try_clone(), server.try_clone()) else {
         return;
@@ -77,7 +78,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream) {
         && count > 0
         && to.write_all(&buffer[..count]).is_ok()
     {}
-    // Either may be gone already.
+    // Either side may already be closed.
     drop(to.shutdown(Shutdown::Both));
     drop(from.shutdown(Shutdown::Both));
 }

@@ -1,4 +1,4 @@
-//! A `berth serve` behind the hub: its identity there, its registration, its process.
+//! A `berth serve` behind the hub: its identity on the hub, its registration and its process.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -18,27 +18,27 @@ use crate::{berth, eventually, ports};
 
 /// Namespace of the manifests.
 pub const NAMESPACE: &str = "berth-system";
-/// The Service the APIService names, and the service account.
+/// The name of the APIService's Service, and of the service account.
 const NAME: &str = "berth";
 /// The name of the APIService of the virtual group.
 pub const API_SERVICE: &str = "v1alpha1.scheduling.berth.dev";
 
-/// A service account, and the Service of that name.
+/// A service account, and the Service with the same name.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
-    /// Its namespace.
+    /// The namespace of both.
     pub namespace: &'static str,
-    /// Its name.
+    /// The name of both.
     pub name: &'static str,
 }
 
-/// Berth's own.
+/// Berth's own service account.
 pub const BERTH: Account = Account {
     namespace: NAMESPACE,
     name: NAME,
 };
 
-/// A running Berth whose requests come through the hub's kube-apiserver.
+/// A running Berth, which receives requests through the hub's kube-apiserver.
 pub struct Berth {
     child: Child,
     data: PathBuf,
@@ -46,8 +46,8 @@ pub struct Berth {
 }
 
 impl Berth {
-    /// Applies the manifests of `deploy/`, starts Berth as the service account they make, registers its API
-    /// and waits until the hub says it is available.
+    /// Applies the manifests of `deploy/`, starts Berth with their service account, registers its API and
+    /// waits until it is available on the hub.
     ///
     /// # Panics
     /// When any of that fails.
@@ -58,7 +58,8 @@ impl Berth {
         Self::install_with(hub, arguments, &["apiservice.yaml", "apiservices-owned.yaml"])
     }
 
-    /// Installs Berth with the objects of `systems` on the hub; no other system's are registered.
+    /// Installs Berth with the objects of `systems` on the hub; the APIs of other systems are not
+    /// registered.
     ///
     /// # Panics
     /// When any of that fails.
@@ -80,7 +81,7 @@ impl Berth {
         berth
     }
 
-    /// The Berth that tests share behind the shared hub, with the example fleets loaded through it.
+    /// The shared Berth behind the shared hub, with the example fleets loaded through it.
     #[must_use]
     pub fn shared() -> (&'static Hub, &'static Self) {
         static SHARED: OnceLock<Berth> = OnceLock::new();
@@ -98,20 +99,19 @@ impl Berth {
         berth
     }
 
-    /// Starts Berth as its service account, registered or not, with `name` for its data folder.
+    /// Starts Berth with its service account, without registering it, with the data folder `name`.
     #[must_use]
     pub fn start(hub: &Hub, name: &str, arguments: &[&str]) -> Self {
         Self::start_as(hub, BERTH, name, arguments)
     }
 
-    /// Starts Berth as another `account`.
+    /// Starts Berth with another `account`.
     #[must_use]
     pub fn start_as(hub: &Hub, account: Account, name: &str, arguments: &[&str]) -> Self {
         Self::run(hub, account, name, arguments, "")
     }
 
-    /// Starts Berth with a fault point (`BERTH_TEST_FAULT`), at which it dies, where it is built with debug
-    /// assertions.
+    /// Starts Berth with a fault point (`BERTH_TEST_FAULT`), at which a build with debug assertions aborts.
     #[must_use]
     pub fn start_with_fault(hub: &Hub, name: &str, arguments: &[&str], fault: &str) -> Self {
         Self::run(hub, BERTH, name, arguments, fault)
@@ -130,7 +130,7 @@ impl Berth {
             .arg("run")
             .arg(serve.get_program())
             .args(serve.get_args())
-            // Its name in leader election.
+            // The name in leader election.
             .env("HOSTNAME", name)
             .stdin(Stdio::piped())
             .stderr(log)
@@ -159,14 +159,13 @@ impl Berth {
         Self { child, data, url }
     }
 
-    /// Creates the Service and the APIServices, with the CA that Berth made for itself.
+    /// Creates the Service and the APIServices, with Berth's generated CA.
     fn register(&self, hub: &Hub, files: &[&str]) {
         let ca = std::fs::read(self.data.join("ca.crt")).expect("berth wrote its CA");
         register(hub, self.port(), &ca, files);
     }
 
-    /// Creates the Service of `account`, and those of the APIServices of owned groups that are `wanted`, for
-    /// it.
+    /// Creates the Service of `account` and, for it, the APIServices of owned groups that match `wanted`.
     ///
     /// # Panics
     /// When the hub refuses.
@@ -178,16 +177,16 @@ impl Berth {
         create(hub, account, self.port(), &ca, objects);
     }
 
-    /// `https://127.0.0.1:<port>`, past the hub.
+    /// `https://127.0.0.1:<port>` of Berth itself.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The port it serves on.
+    /// The port of Berth itself.
     ///
     /// # Panics
-    /// When the URL has none.
+    /// When the URL has no port.
     #[must_use]
     pub fn port(&self) -> u16 {
         let port = self.url.rsplit(':').next().and_then(|port| port.parse().ok());
@@ -200,10 +199,10 @@ impl Berth {
         &self.data
     }
 
-    /// A client past the hub, with a certificate or none.
+    /// A client of Berth itself, with or without a certificate.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// When the client cannot be created.
     pub async fn client(&self, certificate: Option<&IssuedCertificate>) -> Client {
         let ca = std::fs::read(self.data.join("ca.crt")).expect("berth wrote its CA");
         let user = certificate.map_or_else(
@@ -228,18 +227,18 @@ impl Berth {
         let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
             .await
             .expect("the kubeconfig makes a configuration");
-        // Refusals are what the tests look at.
+        // The tests check refusals.
         config.default_retry = false;
         Client::try_from(config).expect("the configuration makes a client")
     }
 
-    /// Asks it to end, as a kubelet does, and waits; gives its exit code.
+    /// Terminates Berth, as a kubelet does, waits for its end and returns its exit code.
     ///
     /// # Panics
-    /// When it runs no more.
+    /// When it has already ended.
     pub fn terminate(&mut self) -> Option<i32> {
         let id = self.child.id();
-        // Go starts the program from any of its threads.
+        // Go may have started the program from any of its threads.
         let tasks = std::fs::read_dir(format!("/proc/{id}/task")).expect("it runs");
         let lists = tasks.flatten().map(|task| task.path().join("children"));
         let found = lists.filter_map(|list| std::fs::read_to_string(list).ok());
@@ -250,26 +249,25 @@ impl Berth {
         let program = programs.next().expect("it runs one program");
         let sent = Command::new("kill").args(["-TERM", &program]).status();
         assert!(sent.is_ok_and(|status| status.success()), "kill -TERM {program}");
-        // Waiting closes the input otherwise, which ends it without warning.
+        // A wait would close the input, which ends Berth without warning.
         let input = self.child.stdin.take();
         let status = self.child.wait();
         drop(input);
         status.ok().and_then(|status| status.code())
     }
 
-    /// Whether it has ended by itself.
+    /// Whether Berth has ended by itself.
     ///
     /// # Panics
-    /// When that cannot be found out.
+    /// When the state of the process cannot be read.
     pub fn has_ended(&mut self) -> bool {
         let status = self.child.try_wait().expect("the process is ours");
         status.is_some()
     }
 
-    /// Ends it without warning.
+    /// Ends Berth without warning.
     pub fn kill(&mut self) {
-        // It ends with its input, as everything of the hub's does; the wait fails only when it has ended
-        // already.
+        // It ends with its input, as all programs of the hub; the wait fails only when it has already ended.
         drop(self.child.stdin.take());
         drop(self.child.wait());
     }
@@ -281,8 +279,8 @@ impl Drop for Berth {
     }
 }
 
-/// Creates the Service and the APIServices of `files`, for a server on `port` of loopback with a certificate
-/// of `ca` (PEM).
+/// Creates the Service and the APIServices of `files`, for a server on `port` of loopback whose certificate
+/// is of `ca` (PEM).
 ///
 /// # Panics
 /// When the hub refuses.
@@ -295,14 +293,14 @@ pub fn register(hub: &Hub, port: u16, ca: &[u8], files: &[&str]) {
 fn registered(hub: &Hub, file: &str) -> Vec<Value> {
     let read = ["apply", "--dry-run=client", "-o", "json", "-f", &manifest(file)];
     let mut registered = hub.kubectl_args(&read).json();
-    // kubectl prints one object as itself, several as a list.
+    // kubectl prints one object directly, and several as a list.
     match registered.get_mut("items").and_then(Value::as_array_mut) {
         Some(objects) => std::mem::take(objects),
         None => vec![registered],
     }
 }
 
-/// Creates the Service of `account`, and `services` for it.
+/// Creates the Service of `account`, and the APIServices `services` for it.
 fn create(hub: &Hub, account: Account, port: u16, ca: &[u8], services: impl IntoIterator<Item = Value>) {
     let service = json!({
         "apiVersion": "v1", "kind": "Service",
@@ -311,7 +309,8 @@ fn create(hub: &Hub, account: Account, port: u16, ca: &[u8], services: impl Into
     });
     hub.kubectl("apply -f -").input(service.to_string()).succeeds();
     for mut object in services {
-        // What is there already comes as it was then, and the hub writes its status again and again.
+        // An existing object would carry its old resourceVersion, and the hub writes its status
+        // frequently.
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("resourceVersion");
         }
@@ -322,10 +321,10 @@ fn create(hub: &Hub, account: Account, port: u16, ca: &[u8], services: impl Into
     }
 }
 
-/// Waits until the hub says that every APIService of Berth's is available.
+/// Waits until each of Berth's APIServices is available on the hub.
 ///
 /// # Panics
-/// When it does not in time.
+/// When one is not available in time.
 pub fn available(hub: &Hub) {
     eventually("every APIService to be available", || {
         let services = availability(hub);
@@ -334,7 +333,7 @@ pub fn available(hub: &Hub) {
     });
 }
 
-/// Stores objects on the hub that say by themselves whether a system's controllers bind: `Off` or
+/// Sets on the hub, with an object per system, whether a system's controllers bind: `Off` or
 /// `Controller`.
 ///
 /// # Panics
@@ -351,8 +350,8 @@ pub fn auto_bind(hub: &Hub, systems: &[&str], mode: &str) {
     }
 }
 
-/// A file for `--encryption-provider-config` that encrypts Secrets: where kcp's are copied to an etcd they
-/// have to be.
+/// A file for `--encryption-provider-config` that encrypts Secrets, which is required where kcp's Secrets are
+/// copied to an etcd.
 #[must_use]
 pub fn encryption(hub: &Hub) -> String {
     const CONFIGURATION: &str = "
@@ -391,20 +390,20 @@ pub fn load(hub: &Hub, file: &str) {
     );
 }
 
-/// `berth serve` with the identity of a kubeconfig on the hub.
+/// Command of `berth serve` with the identity of a kubeconfig on the hub.
 #[must_use]
 pub fn serve(kubeconfig: &Path, data: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(berth());
     command.args(["serve", "--data-dir"]).arg(data);
     if !arguments.contains(&"--secure-port") {
-        // Of its own while the test runs, since some come back at the one they had.
+        // The port is reserved while the test runs, since some servers are started again on their port.
         command.args(["--secure-port", &ports::free().to_string()]);
     }
     if !arguments.contains(&"--mode=observe") {
         command.args(owned(arguments).map(|system| format!("--source={system}=owned")));
     }
     if !arguments.iter().any(|argument| argument.starts_with("--mode")) {
-        // On a hub nothing is decided until somebody says so.
+        // On a hub, the default mode does not decide.
         command.arg("--mode=decide");
     }
     command
@@ -416,8 +415,8 @@ pub fn serve(kubeconfig: &Path, data: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Systems in Berth's own store, which has to be said of each: those that `arguments` do not name, and kcp
-/// where they name none.
+/// Systems in Berth's own store, which must be named one by one: those without a source in `arguments`, and
+/// only kcp where `arguments` have no source.
 fn owned(arguments: &[&str]) -> impl Iterator<Item = &'static str> {
     let is_named = |system: &str| {
         let flag = format!("--source={system}=");
@@ -430,7 +429,7 @@ fn owned(arguments: &[&str]) -> impl Iterator<Item = &'static str> {
         .chain(Some("kcp").filter(|_| !names_any))
 }
 
-/// Applies everything in `deploy/manifests` but the registration, and Berth's own definitions.
+/// Applies all of `deploy/manifests` except the registration, and Berth's own definitions.
 pub fn apply_rights(hub: &Hub) {
     hub.ensure(&["create", "namespace", NAMESPACE]);
     hub.kubectl_args(&["apply", "-k", &deployed("helm/berth/crds")])
@@ -457,7 +456,7 @@ pub fn apply(hub: &Hub, file: &str) {
     hub.kubectl_args(&["apply", "-f", &manifest(file)]).succeeds();
 }
 
-/// Availability of each APIService of Berth's on the hub, by name.
+/// Availability of each of Berth's APIServices on the hub, by name.
 #[must_use]
 pub fn availability(hub: &Hub) -> Vec<(String, String)> {
     let list = hub.kubectl("get apiservices -o json").json();

@@ -1,17 +1,17 @@
-//! The control plane's programs, built once.
+//! The control plane's programs, which are built once.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::go;
 
-/// Package of the variables that `kubectl version` and metrics show.
+/// Package of the variables behind `kubectl version` and the version metrics.
 const VERSION: &str = "k8s.io/component-base/version";
 
-/// The program of `tests/hub`, brought up to date.
+/// The program of `tests/hub`, up to date.
 ///
 /// # Panics
-/// Without Go, and when the module does not build.
+/// Without Go, or when the module does not build.
 pub(super) fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {

@@ -11,7 +11,7 @@ use super::process::Process;
 use super::{FRONT_PROXY, Hub, Purpose, READY};
 use crate::ports;
 
-/// Policy of the audit log: who asked what, for every request; of questions about rights the question too.
+/// Policy of the audit log: the metadata of every request, and the bodies of access reviews.
 const AUDIT_POLICY: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -21,7 +21,8 @@ rules:
 - {level: Metadata}
 ";
 
-/// Certificates for kube-apiserver (as server, as front proxy, and for service accounts' tokens).
+/// Writes the certificates of kube-apiserver (as server, as front proxy, and for service accounts'
+/// tokens).
 pub(super) fn write_certificates(hub: &Hub, now: Timestamp) {
     let write = |stem: &str, issued: IssuedCertificate| {
         let file = |end: &str| hub.folder.join(format!("{stem}.{end}"));
@@ -37,7 +38,7 @@ pub(super) fn write_certificates(hub: &Hub, now: Timestamp) {
     write("front-proxy", proxy.expect("a front-proxy certificate"));
     let accounts =
         Authority::open(&hub.folder, "service-account-ca", "service-account", now).expect("a CA can be made");
-    // A key pair is all that is wanted; a certificate is one way to write down the public key.
+    // Only a key pair is needed; a certificate is one format of the public key.
     write(
         "service-account",
         accounts
@@ -76,7 +77,7 @@ pub(super) fn apiserver_command(hub: &Hub, program: &Path, purpose: Purpose, por
         ("etcd-servers", hub.etcd.clone()),
         ("bind-address", "127.0.0.1".to_owned()),
         ("secure-port", port.to_string()),
-        // There is no `kubernetes` Service for anybody here, and loopback would be refused as its endpoint.
+        // The `kubernetes` Service is not used here, and loopback would be refused as its endpoint.
         ("endpoint-reconciler-type", "none".to_owned()),
         ("tls-cert-file", file("apiserver.crt")),
         ("tls-private-key-file", file("apiserver.key")),
@@ -107,7 +108,7 @@ pub(super) fn apiserver_command(hub: &Hub, program: &Path, purpose: Purpose, por
     command
 }
 
-/// Starts kube-apiserver and waits until it says it is ready.
+/// Starts kube-apiserver and waits until it is ready.
 pub(super) fn start_apiserver(hub: &mut Hub, program: &Path, purpose: Purpose) {
     let port = ports::free();
     let mut command = apiserver_command(hub, program, purpose, port);
@@ -117,14 +118,14 @@ pub(super) fn start_apiserver(hub: &mut Hub, program: &Path, purpose: Purpose) {
     process.wait_until(READY, || {
         TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
             && hub.kubectl("get --raw /readyz").run().success
-            // The service account admission wants the namespace, which is made after readiness.
+            // The service account admission requires the namespace, which is created after readiness.
             && hub.kubectl("get namespaces default kube-system").run().success
     });
     hub.processes.push(process);
 }
 
-/// Starts the controllers that delete what lost its owner, and what is in namespaces that go; that sum up
-/// aggregated roles; and that fill and delete the token Secrets of service accounts.
+/// Starts the garbage collector, the namespace controller, the controller of aggregated roles, and the
+/// controllers of the token Secrets of service accounts.
 pub(super) fn start_controllers(hub: &mut Hub, program: &Path) {
     let file = |flag: &str, name: &str| format!("--{flag}={}", hub.folder.join(name).display());
     let mut command = Command::new(program);

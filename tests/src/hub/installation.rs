@@ -1,5 +1,5 @@
-//! An installation as a user makes it, but for what needs nodes: no Pod runs here, so the Service is an
-//! ExternalName for loopback, where the test starts what the Deployment would.
+//! An installation as a user does it, without nodes: Pods do not run here, so the Service is an
+//! ExternalName for loopback, and the test starts the Deployment's process there.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use super::berth::{self, Berth};
 use crate::{eventually, ports};
 use serde_json::{Value, json};
 
-/// Every system's objects on the hub.
+/// The sources with every system's objects on the hub.
 pub const ON_HUB: [&str; 6] = [
     "--source=fleet=hub",
     "--source=gardener=hub",
@@ -18,18 +18,18 @@ pub const ON_HUB: [&str; 6] = [
     "--source=openmcp=hub",
 ];
 
-/// Installation, with its sources.
+/// An installation, with its sources.
 pub struct Installation {
-    /// The port the hub reaches it at.
+    /// The port at which the hub reaches Berth.
     pub port: u16,
-    /// Sources for `berth manifests` and `berth serve` alike.
+    /// Sources for both `berth manifests` and `berth serve`.
     pub sources: Vec<&'static str>,
-    /// Whether it decides, told to both as well.
+    /// The mode, also for both.
     mode: &'static str,
 }
 
 impl Installation {
-    /// Of a Berth on a port of its own.
+    /// An installation with `sources`, on a free port.
     #[must_use]
     pub fn new(sources: &[&'static str]) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Installation {
         }
     }
 
-    /// Returns the installation as an observer.
+    /// Changes the mode to observing.
     #[must_use]
     pub fn observing(self) -> Self {
         Self {
@@ -48,10 +48,10 @@ impl Installation {
         }
     }
 
-    /// Output of `berth manifests` for it.
+    /// Output of `berth manifests` for this installation.
     ///
     /// # Panics
-    /// When it refuses.
+    /// When the command fails.
     #[must_use]
     pub fn manifests_as_printed(&self, arguments: &[&str]) -> String {
         let output = Command::new(crate::berth())
@@ -70,7 +70,7 @@ impl Installation {
         String::from_utf8(output.stdout).expect("YAML is text")
     }
 
-    /// Output of `berth manifests` with the Service as it must be here.
+    /// Output of `berth manifests` with the Service of the tests.
     #[must_use]
     pub fn manifests(&self, arguments: &[&str]) -> String {
         let text = self.manifests_as_printed(arguments);
@@ -86,7 +86,7 @@ impl Installation {
         mended.map(|document| format!("---\n{document}")).collect()
     }
 
-    /// Starts what the Deployment would.
+    /// Starts the Deployment's process.
     #[must_use]
     pub fn start(&self, hub: &Hub, name: &str, port: u16, further: &[&str]) -> Berth {
         let (port, service_port) = (port.to_string(), format!("--service-port={}", self.port));
@@ -107,7 +107,7 @@ impl Installation {
         Berth::start(hub, name, &arguments)
     }
 
-    /// Applies everything, starts Berth and waits until the hub finds it.
+    /// Applies all manifests, starts Berth and waits until it is available on the hub.
     #[must_use]
     pub fn install(&self, hub: &Hub, further: &[&str]) -> Berth {
         hub.kubectl("apply --server-side -f -")
@@ -119,7 +119,7 @@ impl Installation {
     }
 }
 
-/// Waits until every APIService of Berth's is available, and there is one.
+/// Waits until at least one of Berth's APIServices exists, and all are available.
 pub fn available(hub: &Hub) {
     eventually("every APIService to be available", || {
         let services = berth::availability(hub);
@@ -128,10 +128,10 @@ pub fn available(hub: &Hub) {
     });
 }
 
-/// Waits until every webhook trusts somebody.
+/// Waits until every webhook has a CA.
 ///
 /// # Panics
-/// When they do not in time.
+/// When one has none in time.
 pub fn trusted(hub: &Hub) {
     eventually("every webhook to have a caBundle", || {
         ["mutating", "validating"]
@@ -140,7 +140,7 @@ pub fn trusted(hub: &Hub) {
                 let object = hub
                     .kubectl(&format!("get {kind}webhookconfiguration berth -o json"))
                     .json();
-                // Where no system needs webhooks of this kind, the configuration has none.
+                // The configuration is empty where no system needs webhooks of this kind.
                 let mut webhooks = object["webhooks"].as_array().into_iter().flatten();
                 webhooks.all(|webhook| webhook["clientConfig"]["caBundle"].is_string())
             })
@@ -148,7 +148,7 @@ pub fn trusted(hub: &Hub) {
     });
 }
 
-/// Creates the definitions of all systems, and waits until they are served.
+/// Creates the definitions of all systems' kinds, and waits until they are served.
 pub fn define_systems(hub: &Hub) {
     hub.kubectl_args(&["create", "-R", "-f", &berth::definitions()])
         .succeeds();
@@ -164,7 +164,7 @@ pub fn define_systems(hub: &Hub) {
     }
 }
 
-/// A Shoot that fits on aws-eu1 and aws-eu2 of the example fleet.
+/// A Shoot for which aws-eu1 and aws-eu2 of the example fleet are feasible.
 #[must_use]
 pub fn shoot(name: &str) -> Value {
     json!({

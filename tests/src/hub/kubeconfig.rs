@@ -1,4 +1,4 @@
-//! Kubeconfig files with everything embedded, written as JSON, which every reader of YAML takes.
+//! Kubeconfig files with embedded credentials, in JSON, which every YAML parser reads.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub enum Credentials {
     Token(String),
 }
 
-/// Writes a kubeconfig for the server at `url`, which has a certificate of `ca` (PEM).
+/// Writes a kubeconfig for the server at `url`, whose certificate is of `ca` (PEM).
 pub(super) fn write(path: &Path, url: &str, ca: &str, credentials: &Credentials) {
     let user = match credentials {
         Credentials::Token(token) => json!({"token": token}),
@@ -34,7 +34,7 @@ pub(super) fn write(path: &Path, url: &str, ca: &str, credentials: &Credentials)
         "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "user"}}],
         "current-context": "hub",
     });
-    // Whole or not at all: another test of the same hub may be reading the one that is there.
+    // The file is replaced atomically: another test of the same hub may be reading the existing one.
     let folder = path.parent().expect("it is in a folder");
     let mut file = tempfile::NamedTempFile::new_in(folder).expect("the folder is writable");
     file.write_all(config.to_string().as_bytes())

@@ -1,4 +1,4 @@
-//! Child processes with logs, and the folders they run in.
+//! Child processes with logs, and their folders.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// A process that ends with this value, and with the test's own process.
+/// A process that ends when this value is dropped, or with the test's own process.
 pub struct Process {
     child: Child,
     log: PathBuf,
@@ -14,8 +14,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`, whose output goes to `<name>.log` in `folder`. Its input stays open as long as this
-    /// process lives.
+    /// Starts `command`, whose output goes to `<name>.log` in `folder`. Its input stays open until this value
+    /// is dropped.
     pub(super) fn start(command: &mut Command, folder: &Path, name: &str) -> Self {
         let log = folder.join(format!("{name}.log"));
         let file = File::create(&log).expect("the log can be written");
@@ -42,8 +42,8 @@ impl Process {
         self.child.id()
     }
 
-    /// Asks `ready` until it says yes; fails with the end of the log when the process ends or the time is
-    /// over.
+    /// Waits until `ready` returns true; fails with the end of the log when the process ends or at the time
+    /// limit.
     pub(super) fn wait_until(&mut self, limit: Duration, ready: impl Fn() -> bool) {
         let start = Instant::now();
         while !ready() {
@@ -59,10 +59,10 @@ impl Process {
         }
     }
 
-    /// Asks it to end, as a kubelet does, and waits until it has.
+    /// Terminates the process, as a kubelet does, and waits for its end.
     ///
     /// # Panics
-    /// When it has ended already, or does not within a minute.
+    /// When it has already ended, or does not end within a minute.
     pub fn terminate(&mut self) {
         self.signal("-TERM");
         crate::eventually("the program to end", || {
@@ -70,17 +70,17 @@ impl Process {
         });
     }
 
-    /// Sends it a signal, such as `-STOP`.
+    /// Sends a signal to the process, such as `-STOP`.
     ///
     /// # Panics
-    /// When it has ended already.
+    /// When it has already ended.
     pub(crate) fn signal(&self, signal: &str) {
         let id = self.id().to_string();
         let sent = Command::new("kill").args([signal, &id]).status();
         assert!(sent.is_ok_and(|status| status.success()), "kill {signal} {id}");
     }
 
-    /// The last lines that it wrote.
+    /// The last lines of the log.
     #[must_use]
     pub fn tail(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
@@ -91,7 +91,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only when it has ended already, which is what is wanted here.
+        // Both fail only when it has already ended, which is the goal.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -101,8 +101,7 @@ impl Drop for Process {
 pub(super) struct Runs;
 
 impl Runs {
-    /// A new folder. Those of processes that are gone are removed: a shared control plane has nobody to tidy
-    /// up after it.
+    /// Creates a folder, and removes those of ended processes: a shared control plane cannot remove its own.
     pub(super) fn new_folder() -> PathBuf {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let test = std::env::current_exe().expect("a test knows its own path");
@@ -119,7 +118,7 @@ impl Runs {
             let name = entry.file_name();
             let process = name.to_str().and_then(|name| name.split('.').next());
             if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
-                // Another test may be removing it at this moment.
+                // Another test may be removing it at the same time.
                 drop(std::fs::remove_dir_all(entry.path()));
             }
         }

@@ -1,27 +1,27 @@
-//! A hub of OCM that is in use: clusters of several sets, tainted and scored ones among them, and requests of
-//! several teams of every sort.
+//! A realistic hub of OCM: clusters of several sets, some tainted and some scored, and requests of several
+//! teams and of every form.
 
 use serde_json::{Value, json};
 
 use crate::hub::Hub;
 use crate::hub::berth::load_text;
 
-/// A world of the usual size for tests.
+/// The usual world of tests.
 pub const USUAL: World = World {
     clusters: 200,
     requests: 100,
 };
 const SETS: usize = 4;
 const TEAMS: usize = 10;
-/// When the taints were put on.
+/// The time of the taints.
 const TAINTED: &str = "2026-01-02T03:04:05Z";
 
 /// Size of a world.
 #[derive(Clone, Copy, Debug)]
 pub struct World {
-    /// Clusters there are.
+    /// Number of clusters.
     pub clusters: usize,
-    /// Requests there are.
+    /// Number of requests.
     pub requests: usize,
 }
 
@@ -81,7 +81,8 @@ fn binding(team: usize, set: &str) -> Value {
     })
 }
 
-/// A cluster: one in twenty is under maintenance, one is better avoided, one takes nothing new.
+/// A cluster: in twenty, one is under maintenance, one has a taint that prefers other clusters, and one
+/// rejects new requests.
 fn cluster(number: usize) -> Value {
     let taint = |key: &str, effect: &str| json!([{"key": key, "effect": effect, "timeAdded": TAINTED}]);
     let taints = match number % 20 {
@@ -124,7 +125,7 @@ fn score(number: usize) -> Value {
     })
 }
 
-/// A request; ten sorts of them.
+/// A request, in one of ten forms.
 fn request(number: usize) -> Value {
     let spec = match number / TEAMS % 10 {
         0 => json!({}),

@@ -1,4 +1,4 @@
-//! Users who ask in few bytes for much work, in parallel, and go before it is done.
+//! Users whose short parallel requests cause much work, and who disconnect before it is done.
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
@@ -11,16 +11,17 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use super::Over;
-use super::attacks::Told;
+use super::attacks::Answers;
 
-/// Number of one user's requests that are under way.
+/// Number of one user's parallel requests.
 const AT_ONCE: usize = 60;
-/// ConfigMaps in the namespace of those who list them, and have them as parameters.
+/// ConfigMaps in the namespace of the users who list them and use them as parameters.
 const MAPS: usize = 1_500;
 
 const DECISIONS: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/team-gil/decisions";
 
-/// Many ConfigMaps with labels, and a policy that is evaluated with each of them, and not for long.
+/// Creates many ConfigMaps with labels, and a policy whose cheap expression is evaluated with each of
+/// them.
 pub(super) fn prepare(server: &Server) {
     let labels: serde_json::Map<_, _> = (0..40).map(|n| (format!("k{n}"), "v".into())).collect();
     let mut maps = String::new();
@@ -52,7 +53,7 @@ pub(super) fn prepare(server: &Server) {
     server.load(&server.file("maps.yaml", &maps));
 }
 
-/// Sends what `request` makes, many at once, and gives up on each after `patience`.
+/// Sends the requests of `request` in parallel, and drops each after `patience`.
 async fn abandoned<F>(who: &'static str, patience: Duration, over: Over, request: F) -> String
 where
     F: AsyncFn(usize) -> Option<u16>,
@@ -78,7 +79,7 @@ async fn read(client: &Client, path: &str) -> Option<u16> {
     Some(answer.code)
 }
 
-/// `berth:explainer`: advice on all of a large fleet, which nobody waits for.
+/// `berth:explainer`: abandoned advice about a large fleet.
 pub(super) async fn advice(client: Client, over: Over) -> String {
     let path = format!("{DECISIONS}/narrow.ocm/advice?limit=0&timeout=5s");
     abandoned("advice", Duration::from_secs(2), over, async |_| {
@@ -102,7 +103,7 @@ pub(super) async fn selectors(client: Client, over: Over) -> String {
     .await
 }
 
-/// `edit` in a namespace: small writes that are judged with each of its ConfigMaps.
+/// `edit` in a namespace: small writes, which a policy checks with each of its ConfigMaps.
 pub(super) async fn policies(client: Client, over: Over) -> String {
     let path = "/api/v1/namespaces/team-dan/secrets?dryRun=All";
     let first = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "first"}});
@@ -125,7 +126,7 @@ pub(super) async fn policies(client: Client, over: Over) -> String {
     .await
 }
 
-/// `berth:explainer` in a namespace: reviews, as many as can be, of a world of their own.
+/// `berth:explainer` in a namespace: as many reviews as possible, with their own objects.
 pub(super) async fn reviews(client: Client, over: Over) -> String {
     let path = "/apis/scheduling.berth.dev/v1alpha1/namespaces/team-gil/localschedulingreviews";
     let review: Value = json!({
@@ -136,9 +137,9 @@ pub(super) async fn reviews(client: Client, over: Over) -> String {
             "metadata": {"name": "other", "namespace": "team-gil"}, "spec": {},
         }},
     });
-    let mut told = Told::by("reviews in a namespace");
+    let mut answers = Answers::by("reviews in a namespace");
     let answer = write(&client, Method::POST, path, &review).await;
-    told.note(&answer, &[201]);
+    answers.note(&answer, &[201]);
     let body = review.to_string();
     let headers = [("content-type", "application/json")];
     abandoned(
@@ -155,7 +156,7 @@ pub(super) async fn reviews(client: Client, over: Over) -> String {
     .await
 }
 
-/// `view`: everything that is made at each read, or was recorded, in tables and with selectors.
+/// `view`: all computed and recorded resources, as tables and with selectors.
 pub(super) async fn computed(client: Client, over: Over) -> String {
     let group = "/apis/scheduling.berth.dev/v1alpha1";
     let terms = vec!["!a"; 500].join(",");

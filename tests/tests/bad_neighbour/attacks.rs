@@ -1,5 +1,5 @@
-//! Requests of abusive users, again and again. Each checks that it is refused, or answered, as it should be:
-//! an attack that the server does not understand would prove nothing.
+//! Repeated requests of abusive users. Each checks that it is refused or answered as intended: an attack that
+//! the server does not understand would prove nothing.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 use super::Over;
 
-/// Answers by code.
+/// Number of answers by code.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Answers {
     who: &'static str,
     codes: BTreeMap<u16, usize>,
 }
 
-impl Told {
+impl Answers {
     pub(super) fn by(who: &'static str) -> Self {
         Self {
             who,
@@ -26,7 +26,7 @@ impl Told {
         }
     }
 
-    /// Notes `answer`, which must be one of `expected`, or too much of it at once.
+    /// Counts `answer`, whose code must be one of `expected` or 429.
     pub(super) fn note(&mut self, answer: &Answer, expected: &[u16]) {
         let text = String::from_utf8_lossy(&answer.body[..answer.body.len().min(300)]).into_owned();
         assert!(
@@ -43,7 +43,7 @@ impl Told {
         format!("{}: {:?}", self.who, self.codes)
     }
 
-    /// Shows the answers, where any of the expected ones will do, but something must have been worked on.
+    /// Describes the answers, any of which is right, but at least one request must have been processed.
     pub(super) fn shown_any(&self) -> String {
         let is_answered = self.codes.keys().any(|code| *code != 429);
         assert!(is_answered, "{}: {:?}", self.who, self.codes);
@@ -51,8 +51,8 @@ impl Told {
     }
 }
 
-/// Sends `body`; `None` where the server refuses it before it is all there and the connection ends, as
-/// HTTP/1.1 must.
+/// Sends `body`; `None` where the server refuses it before its end and closes the connection, as
+/// HTTP/1.1 requires.
 async fn attempt(client: &Client, path: &'static str, body: &str) -> Option<Answer> {
     let (client, body) = (client.clone(), body.to_owned());
     let sent = tokio::spawn(async move { send(&client, Method::POST, path, &JSON, body.as_bytes()).await });
@@ -61,7 +61,7 @@ async fn attempt(client: &Client, path: &'static str, body: &str) -> Option<Answ
 
 pub(super) const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
-/// `edit` in a namespace: patches that move and copy long lists, on a ConfigMap, dry.
+/// `edit` in a namespace: dry-run patches of a ConfigMap that move and copy long lists.
 pub(super) async fn patches(client: Client, over: Over) -> String {
     let maps = "/api/v1/namespaces/team-ann/configmaps";
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "target"}});
@@ -75,18 +75,18 @@ pub(super) async fn patches(client: Client, over: Over) -> String {
     let mut copies = vec![json!({"op": "add", "path": "/a", "value": ["x".repeat(1000)]})];
     copies.extend(vec![json!({"op": "copy", "from": "/a", "path": "/a/-"}); 40]);
     let bombs = [moves, copies].map(|bomb| json!(bomb).to_string());
-    let mut told = Told::by("patches");
+    let mut answers = Answers::by("patches");
     while !over.load(Ordering::Relaxed) {
         for bomb in &bombs {
             let headers = [("content-type", "application/json-patch+json")];
             let answer = send(&client, Method::PATCH, &path, &headers, bomb.as_bytes()).await;
-            told.note(&answer, &[422]);
+            answers.note(&answer, &[422]);
         }
     }
-    told.shown(422)
+    answers.shown(422)
 }
 
-/// No rights at all but those of everybody: unknown fields, and a body that is all tree.
+/// Only the rights of every user: unknown fields, and a deeply nested body.
 pub(super) async fn unknown_fields(client: Client, over: Over) -> String {
     let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
     let mut review = serde_json::Map::new();
@@ -96,7 +96,7 @@ pub(super) async fn unknown_fields(client: Client, over: Over) -> String {
     review.extend((0..5_000).map(|number| (format!("y{number}"), 1.into())));
     let fields = Value::Object(review).to_string();
     let dense = format!("[{}1]", "1,".repeat(1_400_000));
-    let mut told = Told::by("unknown fields");
+    let mut answers = Answers::by("unknown fields");
     while !over.load(Ordering::Relaxed) {
         if let Some(answer) = attempt(&client, path, &fields).await {
             let warnings = answer.headers.get_all("warning").iter().count();
@@ -104,16 +104,16 @@ pub(super) async fn unknown_fields(client: Client, over: Over) -> String {
                 answer.code != 201 || (1..=81).contains(&warnings),
                 "{warnings} warnings"
             );
-            told.note(&answer, &[201]);
+            answers.note(&answer, &[201]);
         }
         if let Some(answer) = attempt(&client, path, &dense).await {
-            told.note(&answer, &[413]);
+            answers.note(&answer, &[413]);
         }
     }
-    told.shown(201)
+    answers.shown(201)
 }
 
-/// `admin` in a namespace: a Role of a few kilobytes that is millions of rights.
+/// `admin` in a namespace: a Role of a few kilobytes with millions of rights.
 pub(super) async fn roles(client: Client, over: Over) -> String {
     let words = |prefix: &str, count: usize| (0..count).map(|n| format!("{prefix}{n}")).collect::<Vec<_>>();
     let role = json!({
@@ -121,11 +121,11 @@ pub(super) async fn roles(client: Client, over: Over) -> String {
         "rules": [{"verbs": words("v", 100), "apiGroups": words("g", 400), "resources": words("r", 400)}],
     });
     let path = "/apis/rbac.authorization.k8s.io/v1/namespaces/team-cid/roles";
-    let mut told = Told::by("roles");
+    let mut answers = Answers::by("roles");
     while !over.load(Ordering::Relaxed) {
-        told.note(&write(&client, Method::POST, path, &role).await, &[422]);
+        answers.note(&write(&client, Method::POST, path, &role).await, &[422]);
     }
-    told.shown(422)
+    answers.shown(422)
 }
 
 /// `view` in a namespace: selectors of many values, and reviews of them.
@@ -141,12 +141,12 @@ pub(super) async fn selectors(client: Client, over: Over) -> String {
     });
     let body = review.to_string();
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-    let mut told = Told::by("selectors");
+    let mut answers = Answers::by("selectors");
     while !over.load(Ordering::Relaxed) {
-        told.note(&send(&client, Method::GET, &list, &[], b"").await, &[200, 414]);
+        answers.note(&send(&client, Method::GET, &list, &[], b"").await, &[200, 414]);
         if let Some(answer) = attempt(&client, path, &body).await {
-            told.note(&answer, &[201, 400, 413, 422]);
+            answers.note(&answer, &[201, 400, 413, 422]);
         }
     }
-    told.shown_any()
+    answers.shown_any()
 }

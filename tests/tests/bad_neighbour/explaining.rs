@@ -1,5 +1,5 @@
-//! Those who may ask what would be decided, and why, ask for the most: expressions that never end, reviews
-//! full of objects, and explanations of a large fleet.
+//! Users with the right to reviews and explanations send the most expensive ones: endless expressions,
+//! reviews with many objects, and explanations of a large fleet.
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use super::Over;
-use super::attacks::{JSON, Told};
+use super::attacks::{Answers, JSON};
 
 const CLUSTERS: usize = 1_500;
 const SET: &str = "cluster.open-cluster-management.io/clusterset";
@@ -46,14 +46,15 @@ fn placement(namespace: &str, name: &str, spec: &Value) -> Value {
     })
 }
 
-/// An expression that takes all that one may cost on a cluster; no two are the same, so no result is known.
+/// An expression that exhausts the cost limit on a cluster; all are different, so that no result is cached.
 fn bomb(number: usize) -> Value {
     let list = format!("[{}]", vec!["1"; 100].join(","));
     let source = format!("{list}.all(a, {list}.all(b, {list}.all(c, {list}.all(d, a + {number} > b))))");
     json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": [source]}}}]})
 }
 
-/// A fleet for all of them, and placements: one that takes all of it, and one that nothing fits.
+/// Loads a fleet and two Placements: one that selects the whole fleet, and one without a feasible
+/// cluster.
 pub(super) fn fleet(server: &Server) {
     let mut all = set().to_string();
     for number in 0..CLUSTERS {
@@ -70,11 +71,11 @@ pub(super) fn fleet(server: &Server) {
     server.load(&server.file("fleet.yaml", &all));
 }
 
-/// `berth:explainer`: reviews that bring a world of their own, with an expression that does not end in it.
+/// `berth:explainer`: reviews with their own objects, and an endless expression about them.
 pub(super) async fn reviews(client: Client, over: Over) -> String {
     let mut objects = vec![set(), bound("team-fay")];
     objects.extend((0..200).map(cluster));
-    let mut told = Told::by("reviews");
+    let mut answers = Answers::by("reviews");
     let mut round = 0;
     while !over.load(Ordering::Relaxed) {
         round += 1;
@@ -88,12 +89,12 @@ pub(super) async fn reviews(client: Client, over: Over) -> String {
             let status = &answer.json()["status"];
             assert_eq!(status["outcome"], "Invalid", "{status}");
         }
-        told.note(&answer, &[201, 504]);
+        answers.note(&answer, &[201, 504]);
     }
-    told.shown_any()
+    answers.shown_any()
 }
 
-/// `berth:explainer`: every reason of a large fleet, in every form, and what draining would do.
+/// `berth:explainer`: all reasons of a large fleet in every form, and simulated drains.
 pub(super) async fn explanations(client: Client, over: Over) -> String {
     let decision = "/apis/scheduling.berth.dev/v1alpha1/namespaces/team-gil/decisions/wide.ocm";
     let candidates = "/apis/scheduling.berth.dev/v1alpha1/namespaces/team-gil/candidates?limit=500";
@@ -101,30 +102,30 @@ pub(super) async fn explanations(client: Client, over: Over) -> String {
         "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "SchedulingReview", "metadata": {"name": "drain"},
         "spec": {"changes": (0..500).map(|n| json!({"drain": format!("c{n}")})).collect::<Vec<_>>()},
     });
-    let mut told = Told::by("explanations");
+    let mut answers = Answers::by("explanations");
     while !over.load(Ordering::Relaxed) {
         for path in [format!("{decision}/scheduling").as_str(), candidates] {
             let answer = get(&client, path).await;
             if answer.code == 200 {
                 assert!(answer.body.len() > 100_000, "{path}: {}", answer.body.len());
             }
-            told.note(&answer, &[200]);
+            answers.note(&answer, &[200]);
         }
-        told.note(&write(&client, Method::POST, REVIEWS, &plan).await, &[201, 504]);
+        answers.note(&write(&client, Method::POST, REVIEWS, &plan).await, &[201, 504]);
     }
-    told.shown(200)
+    answers.shown(200)
 }
 
-/// `edit` in a namespace: Placements whose expressions do not end.
+/// `edit` in a namespace: Placements with endless expressions.
 pub(super) async fn expressions(client: Client, over: Over) -> String {
     let path = format!("/apis/{V1BETA1}/namespaces/team-hal/placements?dryRun=All&timeout=10s");
-    let mut told = Told::by("expressions");
+    let mut answers = Answers::by("expressions");
     let mut round = 1_000_000;
     while !over.load(Ordering::Relaxed) {
         round += 1;
         let body = placement("team-hal", "bomb", &bomb(round)).to_string();
         let answer = send(&client, Method::POST, &path, &JSON, body.as_bytes()).await;
-        told.note(&answer, &[201, 504]);
+        answers.note(&answer, &[201, 504]);
     }
-    told.shown_any()
+    answers.shown_any()
 }

@@ -1,5 +1,5 @@
-//! Abusive clients of different rights, and none, beside one ordinary user: whatever they send, the user's
-//! reads are answered, the user's writes succeed, probes answer, and memory stays bounded.
+//! Abusive clients with different rights or none, beside an ordinary user: in spite of them, the user's reads
+//! are answered, the user's writes succeed, probes answer, and memory stays bounded.
 //!
 //! Times are measured and printed. Only a generous deadline is asserted, since tests run on busy machines.
 
@@ -25,13 +25,14 @@ const FOR: Duration = Duration::from_secs(12);
 /// Time limit of one answer, in a debug build on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(15);
 
-/// Most memory of the server: more than the bound on bytes in flight, for what the allocator keeps.
+/// Most memory of the server: more than the limit of bytes in flight, because of the allocator's
+/// reserves.
 const MOST_MEMORY_KIB: u64 = 1024 * 1024;
 
-/// Held by the one test that runs: each measures what its own neighbours do.
+/// Locked by the running test: each measures only the effect of its own neighbours.
 static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// Set when the attackers are to stop.
+/// Set to stop the attackers.
 type Over = Arc<AtomicBool>;
 
 fn users(server: &Server) {
@@ -62,7 +63,7 @@ fn users(server: &Server) {
             ))
             .succeeds();
     }
-    // Draining asks for the right to read what is drained.
+    // The simulation of a drain requires the right to read the drained cluster.
     for words in [
         "create clusterrole drainer --verb get --resource managedclusters.cluster.open-cluster-management.io",
         "create clusterrolebinding drainer --clusterrole drainer --user gil",
@@ -71,7 +72,7 @@ fn users(server: &Server) {
     }
 }
 
-/// The kibibytes the server has in memory, and had at most.
+/// The present and the peak memory of the server, in KiB.
 fn memory(server: &Server) -> (u64, u64) {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).expect("the server runs");
     let of = |name: &str| {
@@ -125,7 +126,8 @@ impl Bystander {
         }
     }
 
-    /// A create of a ConfigMap with `text`, some reads of it, and probes: all of them are answered.
+    /// Creates a ConfigMap with `text`, reads it and probes the server, and checks that all requests
+    /// are answered.
     async fn round(&mut self, text: &str) {
         let maps = "/api/v1/namespaces/team-eve/configmaps";
         let name = format!("map-{}", self.rounds);
@@ -203,7 +205,7 @@ async fn abusive_clients_take_nothing_from_an_ordinary_user() {
 
     let mut bystander = Bystander::of(eve, stranger);
     let started = Instant::now();
-    // On a busy machine longer, until there is enough to tell.
+    // Longer on a busy machine, until there are enough rounds.
     while started.elapsed() < FOR || bystander.rounds < 6 {
         bystander.round("x").await;
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -211,8 +213,8 @@ async fn abusive_clients_take_nothing_from_an_ordinary_user() {
 
     over.store(true, Ordering::Relaxed);
     for attacker in attackers {
-        let told = attacker.await.expect("an attacker sees what it should");
-        println!("{told}");
+        let summary = attacker.await.expect("an attacker sees what it should");
+        println!("{summary}");
     }
     bystander.show();
     let (after, most) = memory(&server);
@@ -220,7 +222,7 @@ async fn abusive_clients_take_nothing_from_an_ordinary_user() {
     assert!(most < MOST_MEMORY_KIB, "{most} KiB");
 }
 
-/// Time for which each neighbour is alone with the bystander.
+/// Duration of each neighbour's attack alone.
 const EACH: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -277,8 +279,8 @@ async fn much_that_is_asked_in_few_bytes_takes_nothing_from_an_ordinary_user() {
             }
             over.store(true, Ordering::Relaxed);
         };
-        let (told, ()) = tokio::join!(neighbour, standing_by);
-        println!("{told}");
+        let (summary, ()) = tokio::join!(neighbour, standing_by);
+        println!("{summary}");
         bystander.show();
         let (_, most) = memory(&server);
         assert!(most < MOST_MEMORY_KIB, "{most} KiB");

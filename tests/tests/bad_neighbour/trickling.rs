@@ -1,4 +1,4 @@
-//! A user without any rights whose bodies begin and do not go on.
+//! A user without rights who sends bodies without end.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ use super::unread::{connect, connector};
 
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/// More than the server has places for writes.
+/// More than the server's limit of parallel writes.
 const CONNECTIONS: usize = 260;
 const STREAMS: usize = 100;
 
-/// Writes over HTTP/1.1, each with a connection, again and again.
+/// Repeated writes over HTTP/1.1, each with its own connection.
 pub(super) async fn one_by_one(url: String, kubeconfig: PathBuf, over: Over) -> String {
     let address = url.trim_start_matches("https://").to_owned();
     let connector = connector(Some(&kubeconfig), "http/1.1");
@@ -66,7 +66,7 @@ pub(super) async fn one_by_one(url: String, kubeconfig: PathBuf, over: Over) -> 
     format!("trickling, HTTP/1.1: {refused} refused")
 }
 
-/// Writes as streams of a few HTTP/2 connections, again and again; their bodies do not go on.
+/// Repeated writes as streams of a few HTTP/2 connections, with bodies that stop.
 pub(super) async fn as_streams(url: String, kubeconfig: PathBuf, over: Over) -> String {
     let address = url.trim_start_matches("https://").to_owned();
     let connector = connector(Some(&kubeconfig), "h2");

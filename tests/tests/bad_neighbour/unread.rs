@@ -1,4 +1,4 @@
-//! Callers without any certificate that open as many streams as they may and read none of the answers.
+//! Clients without a certificate that open as many streams as possible and read no answers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use tokio_rustls::client::TlsStream;
 
 use super::Over;
 
-/// Several connections, each with hundreds of streams whose windows stay shut.
+/// Opens several connections, each with hundreds of streams with a window of zero.
 pub(super) async fn strangers(url: String, over: Over) -> String {
     let address = url.trim_start_matches("https://").to_owned();
     let connections = (0..4).map(|_| unread(address.clone(), over.clone()));
@@ -32,7 +32,7 @@ pub(super) async fn strangers(url: String, over: Over) -> String {
     format!("strangers: {all} streams that read nothing")
 }
 
-/// Speaks `protocol`, with the certificate of the user of a kubeconfig or without any.
+/// A TLS client for `protocol`, with or without the certificate of a kubeconfig's user.
 pub(super) fn connector(kubeconfig: Option<&Path>, protocol: &str) -> TlsConnector {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
@@ -63,7 +63,7 @@ pub(super) fn connector(kubeconfig: Option<&Path>, protocol: &str) -> TlsConnect
     TlsConnector::from(Arc::new(config))
 }
 
-/// A connection; `None` where the server has had enough.
+/// Opens a connection; `None` where the server refuses it.
 pub(super) async fn connect(connector: &TlsConnector, address: &str) -> Option<TlsStream<TcpStream>> {
     let stream = TcpStream::connect(address).await.expect("the server listens");
     let name = ServerName::try_from("127.0.0.1").expect("an address is a name");
@@ -96,8 +96,7 @@ async fn unread(address: String, over: Over) -> usize {
             answers.push(sender.send_request(request));
             streams += 1;
         }
-        // The heads come; the bodies have no window. Then again, until the server has had enough of this
-        // connection.
+        // The heads arrive; the bodies have no window. Then again, until the server closes this connection.
         let heads = futures::future::join_all(answers);
         let waiting = tokio::time::timeout(Duration::from_secs(2), heads).await;
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -107,7 +106,7 @@ async fn unread(address: String, over: Over) -> usize {
     streams
 }
 
-/// Takes any server for the right one: it is on loopback, and started by the test.
+/// Accepts any server certificate: the server is on loopback and started by the test.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! A program that runs beside, and what it says.
+//! A client program, and its output.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
@@ -9,11 +9,11 @@ use std::time::Duration;
 use berth_tests::running::Running;
 use berth_tests::{Server, eventually};
 
-/// Longest wait for the next thing that a program does: under the programs' own limits it would not say what
-/// is wrong.
+/// Time limit of a program's next line: longer than the programs' own limits, so that they can report their
+/// failure.
 const LIMIT: Duration = Duration::from_secs(150);
 
-/// A program of `tests/clients`. It prints a line for each thing that went as it should.
+/// A program of `tests/clients`. It prints a line for each successful step.
 pub(crate) struct Client {
     running: Running,
     input: ChildStdin,
@@ -22,7 +22,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Starts it with the admin's kubeconfig of `server`.
+    /// Starts a program with the admin's kubeconfig of `server`.
     pub(crate) fn start(server: &Server, mut command: Command) -> Self {
         let mut child = command
             .env("KUBECONFIG", server.kubeconfig())
@@ -36,7 +36,7 @@ impl Client {
         let mut problems = child.stderr.take().expect("its errors are piped");
         let (sender, lines) = channel();
         std::thread::spawn(move || {
-            // The receiver is gone when the test has failed.
+            // The receiver is dropped when the test fails.
             let lines = BufReader::new(output).lines().map_while(Result::ok);
             lines.for_each(|line| drop(sender.send(line)));
         });
@@ -53,7 +53,7 @@ impl Client {
         }
     }
 
-    /// It says these sentences, in this order.
+    /// Requires these lines as the next output, in this order.
     pub(crate) fn says(mut self, sentences: &[&str]) -> Self {
         for sentence in sentences {
             match self.lines.recv_timeout(LIMIT) {
@@ -69,13 +69,13 @@ impl Client {
         self
     }
 
-    /// Tells it to go on.
+    /// Starts the next step of the program.
     pub(crate) fn go_on(mut self) -> Self {
         writeln!(self.input).expect("it reads its input");
         self
     }
 
-    /// It has said everything, and ends without an error.
+    /// Requires that the program ends without further output and without an error.
     pub(crate) fn ends(mut self) {
         drop(self.input);
         let status: ExitStatus = eventually("the client to end", || {

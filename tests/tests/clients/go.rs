@@ -39,7 +39,7 @@ fn informers_of_every_kind_go_on_over_a_restart() {
         .ends();
 }
 
-/// Steps of a client by types.
+/// Steps of a typed client.
 const TYPED: [&str; 7] = [
     "a ConfigMap and a Deployment come back as they were sent",
     "a watch tells what was created, changed and deleted",

@@ -11,7 +11,7 @@ const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/helm/looked");
 #[ignore = "builds Helm: `make clients`"]
 fn helm_4_installs_looks_up_upgrades_and_uninstalls() {
     let helm = Helm::Four;
-    // Built before anything is started.
+    // Built before any process is started.
     assert!(helm.program().exists());
     let server = server(&STORY);
     let kubeconfig = server.kubeconfig().display().to_string();
@@ -49,7 +49,7 @@ fn helm_4_installs_looks_up_upgrades_and_uninstalls() {
         (&"deployed".into(), &"2".into())
     );
 
-    // Off without quotes is a boolean to YAML.
+    // In YAML, Off without quotes is a boolean.
     let refused = words(&["upgrade", "shop", CHART, "--set-string", "autoBind=Off"]);
     let refused = helm.run("story-1", &refused.iter().map(String::as_str).collect::<Vec<_>>());
     let refusal = String::from_utf8_lossy(&refused.stderr).into_owned();

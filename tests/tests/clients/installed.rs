@@ -1,5 +1,5 @@
-//! Packages that programs in other languages than Go need, installed below cargo's target folder once for each
-//! list of versions in `tests/clients`.
+//! Packages of the programs in other languages than Go, installed once per list of versions in
+//! `tests/clients`, below cargo's target folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,8 +15,7 @@ pub(crate) fn sources(language: &str) -> PathBuf {
         .join(language)
 }
 
-/// The folder with what `language` needs: those of its files that say so, and what `install` makes of them
-/// there.
+/// The folder with the packages of `language`, which `install` installs there from the lists `files`.
 fn installed(language: &str, files: &[&str], install: impl FnOnce(&Path)) -> PathBuf {
     let folder = target().join("clients").join(language);
     let texts = files
@@ -72,28 +71,28 @@ pub(crate) fn python() -> Command {
         })
     });
     let mut python = Command::new(folder.join("venv/bin/python"));
-    // Nothing is written beside the sources.
+    // Python must not write files beside the sources.
     python.arg("-B");
     python
 }
 
-/// A call of Node.js with the packages of `package-lock.json`, on the program `name` of `tests/clients/node`.
+/// A call of the program `name` of `tests/clients/node`, in Node.js with the packages of `package-lock.json`.
 pub(crate) fn node(name: &str) -> Command {
     let (mut node, mut npm) = (program("node"), program("npm"));
     let folder = installed("node", &["package.json", "package-lock.json"], |folder| {
         let install = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"];
         run(npm.args(install).current_dir(folder));
     });
-    // Modules are looked up beside the program that imports them.
+    // Node.js resolves modules beside the importing program.
     std::fs::copy(sources("node").join(name), folder.join(name)).expect("it can be copied");
     node.arg(folder.join(name));
     node
 }
 
-/// The plugin that fetches what a `pom.xml` asks for.
+/// The plugin that downloads the dependencies of a `pom.xml`.
 const COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
 
-/// A call of Java with the libraries of `pom.xml`, on the source `name` of `tests/clients/java`.
+/// A call of the source `name` of `tests/clients/java`, in Java with the libraries of `pom.xml`.
 pub(crate) fn java(name: &str) -> Command {
     let (mut java, mut maven) = (program("java"), program("mvn"));
     let folder = installed("java", &["pom.xml"], |folder| {

@@ -1,6 +1,6 @@
-//! Programs of others and their libraries, in Go, Python, Java and JavaScript (`tests/clients`), and Helm: each
-//! does with a standalone server what its users do with theirs. What they need is downloaded and built on first
-//! use (`make clients`), so these are ignored elsewhere.
+//! Other projects' programs and libraries, in Go, Python, Java and JavaScript (`tests/clients`), and Helm:
+//! each works with a standalone server as its users do with theirs. Their packages are downloaded and built
+//! on first use (`make clients`), so these tests are otherwise ignored.
 
 mod client;
 mod go;
@@ -11,10 +11,10 @@ mod others;
 use berth_tests::Server;
 use berth_tests::example::example;
 
-/// Objects of `examples/`, of which there is a Placement with three clusters in the namespace `story-1`.
+/// Files of `examples/` with a Placement that selects three clusters, in the namespace `story-1`.
 const STORY: [&str; 2] = ["ocm/fleet.yaml", "ocm/story-1.yaml"];
 
-/// Writes examples, as if it were written now: heartbeats are fresh.
+/// Loads examples with current times, so that heartbeats are fresh.
 fn load(server: &Server, examples: &[&str]) {
     let texts: Vec<String> = examples.iter().map(|path| example(path)).collect();
     server.load(&server.file("examples.yaml", &texts.join("\n---\n")));

@@ -78,7 +78,7 @@ fn fabric8_watches_by_websocket_over_both_of_its_http_clients() {
     let switched = watches
         .iter()
         .filter(|event| event["responseStatus"]["code"] == 101);
-    // Each of the two watched twice and had an informer.
+    // Each of the two clients opened two watches and an informer.
     assert!(switched.count() >= 6, "{watches:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Amounts of what a system divides: in the list, on the page of one request, in its history and in a plan.
+//! Shares of a divided request: in the list, on the page of the request, in its history and in a plan.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use berth_tests::{Server, eventually};
 use crate::harness::Console;
 use crate::webdriver::Browser;
 
-/// A server on which twelve replicas are divided among three clusters.
+/// Starts a server on which twelve replicas are divided among three clusters.
 fn divided() -> Server {
     let server = Server::start();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/karmada");
@@ -15,8 +15,8 @@ fn divided() -> Server {
         server.load(&examples.join(file));
     }
     eventually("the replicas to be divided", || {
-        let asked = "-n retail get decision web-deployment.karmada --ignore-not-found -o jsonpath={.status.amount.placed}";
-        (server.kubectl(asked).succeeds().trim() == "12").then_some(())
+        let words = "-n retail get decision web-deployment.karmada --ignore-not-found -o jsonpath={.status.amount.placed}";
+        (server.kubectl(words).succeeds().trim() == "12").then_some(())
     });
     server
 }

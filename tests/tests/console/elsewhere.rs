@@ -1,4 +1,4 @@
-//! Pages of other origins, and names that somebody points at this machine.
+//! Pages of other origins, and foreign names that resolve to this machine.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::harness::{Console, loaded};
 use crate::webdriver::Browser;
 
-/// A site of somebody else: an empty page without any policy of its own, for as long as the test runs.
+/// Serves a foreign site until the test ends: an empty page without a policy.
 fn site() -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -33,7 +33,7 @@ fn site() -> String {
     format!("http://127.0.0.1:{port}/")
 }
 
-/// Result for a page elsewhere that fetches `path`: a status, `opaque`, or `refused`.
+/// Result of a foreign page's fetch of `path`: a status, `opaque`, or `refused`.
 fn fetched(browser: &Browser, path: &str, options: &str) -> serde_json::Value {
     browser.run(&format!(
         "return fetch({path:?}, {options}).then((answer) => answer.type === 'opaque' ? 'opaque' : answer.status, () => 'refused')"
@@ -56,9 +56,9 @@ fn a_page_of_another_origin_gets_nothing_from_the_console() {
     );
     let token = console.token();
     browser.go(&site());
-    // The site's own requests do work: what is refused below is not refused by the browser alone.
+    // The site's own requests work, so the browser is not the reason of the refusals below.
     assert_eq!(fetched(&browser, "/", "{}"), json!(200));
-    // Even with the token, which it cannot know: the preflight is refused.
+    // The preflight is refused even with the token, which the site cannot know.
     let with_token = format!("{{headers: {{'x-berth-console-token': {token:?}}}}}");
     assert_eq!(fetched(&browser, &targets, &with_token), json!("refused"));
     assert_eq!(fetched(&browser, &targets, "{}"), json!("refused"));
@@ -68,7 +68,7 @@ fn a_page_of_another_origin_gets_nothing_from_the_console() {
     );
     let post = "{method: 'POST', mode: 'no-cors', headers: {'content-type': 'text/plain'}, body: '{}'}";
     assert_eq!(fetched(&browser, &binding, post), json!("refused"));
-    // Nor do its files run there.
+    // The console's scripts do not run on the site either.
     let script = browser.run(&format!(
         "return new Promise((told) => {{
             const script = document.createElement('script');
@@ -80,7 +80,7 @@ fn a_page_of_another_origin_gets_nothing_from_the_console() {
         console.origin()
     ));
     assert_eq!(script, json!("refused"));
-    // A form needs no preflight; it gets a refusal, and writes nothing.
+    // A form needs no preflight; its request is refused and has no effect.
     browser.run(&format!(
         "const form = document.createElement('form');
          form.method = 'POST'; form.enctype = 'text/plain'; form.action = {binding:?};
@@ -109,7 +109,7 @@ fn the_console_is_shown_in_no_frame_of_another_page() {
         console.url
     ));
     assert_ne!(framed, json!("blank"));
-    // What is in the frame is not the console: its requests would have come with the token.
+    // The frame does not contain the console, whose requests would carry the token.
     assert_eq!(browser.run("return frames.length"), json!(1));
     assert_eq!(
         browser.run("try { return frames[0].document.title } catch (problem) { return 'out of reach' }"),
@@ -123,11 +123,11 @@ fn a_name_pointed_at_this_machine_gets_a_refusal_that_says_how_to_allow_it() {
     let server = loaded();
     let console = Console::start(&server, &[]);
     let browser = Browser::start();
-    // Browsers take every name below localhost for this machine, as they take a name after DNS rebinding.
+    // Browsers resolve every name below localhost to this machine, as with DNS rebinding.
     let rebound = console.url.replace("127.0.0.1", "rebound.localhost");
     browser.go(&rebound);
     browser.eventually("document.body.innerText.includes('--allow-host')");
-    // It is the same origin now for the browser, and knows the token; the name alone stops it.
+    // For the browser, it has the same origin, and it knows the token; only the name stops it.
     let token = console.token();
     assert_eq!(
         fetched(
@@ -137,7 +137,7 @@ fn a_name_pointed_at_this_machine_gets_a_refusal_that_says_how_to_allow_it() {
         ),
         json!(403)
     );
-    // Allowed by its name, it is answered.
+    // When its name is allowed, it is answered.
     let port = berth_tests::ports::free();
     let host = format!("rebound.localhost:{port}");
     let allowed = Console::start(&server, &["--port", &port.to_string(), "--allow-host", &host]);

@@ -1,4 +1,4 @@
-//! A console beside a server with the examples in it.
+//! A console of a server with the examples.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,26 +7,26 @@ use std::process::{ChildStdout, Command, Stdio};
 use berth_tests::Server;
 use berth_tests::running::Running;
 
-/// Rows of decisions are on screen.
+/// Condition that rows of decisions are on screen.
 pub(crate) const DECISIONS_SHOWN: &str = "document.querySelectorAll('tbody a').length > 3";
 
 /// A console that ends with the test.
 pub(crate) struct Console {
-    /// Ended with the test.
+    /// The process, which ends with the test.
     _running: Running,
-    /// The address with the token.
+    /// The URL with the token.
     pub(crate) url: String,
-    /// Kept open: a console that says something to a closed pipe ends.
+    /// Open, since a console ends when it writes to a closed pipe.
     _output: BufReader<ChildStdout>,
 }
 
 impl Console {
-    /// A console for the server's admin.
+    /// Starts a console for the server's admin.
     pub(crate) fn start(server: &Server, arguments: &[&str]) -> Self {
         Self::of(&server.kubeconfig(), arguments)
     }
 
-    /// A console for whom `kubeconfig` names.
+    /// Starts a console for the user of `kubeconfig`.
     pub(crate) fn of(kubeconfig: &Path, arguments: &[&str]) -> Self {
         let child = Command::new(berth_tests::berth())
             .args(["console", "--no-open", "--kubeconfig"])
@@ -54,23 +54,23 @@ impl Console {
         self.url.split("/#").next().expect("an address")
     }
 
-    /// The token of its run.
+    /// The token of this run.
     pub(crate) fn token(&self) -> &str {
         self.url.split('=').nth(1).expect("a token")
     }
 
-    /// The address of a view.
+    /// The URL of a view.
     pub(crate) fn view(&self, view: &str) -> String {
         format!("{}/#/{view}", self.origin())
     }
 }
 
-/// A server with four systems' examples.
+/// Starts a server with the examples of four systems.
 pub(crate) fn loaded() -> Server {
     loaded_at(0)
 }
 
-/// Loads a server at a port of `ports::free`.
+/// Starts the same server at a port of `ports::free`.
 pub(crate) fn loaded_at(port: u16) -> Server {
     let server = Server::start_at(port);
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");

@@ -1,5 +1,5 @@
-//! As many objects as a fleet has, from an API server of the test's own: pages of 500 and a watch, as any
-//! server has them.
+//! The number of objects of a large fleet, from a test API server with pages of 500 and watches, as any
+//! server.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::harness::Console;
 use crate::webdriver::Browser;
 
-/// A server that lists and watches, and a kubeconfig for it.
+/// A server with lists and watches, and its kubeconfig.
 struct Many {
     _runtime: tokio::runtime::Runtime,
     folder: tempfile::TempDir,
@@ -32,7 +32,7 @@ struct Asked {
 }
 
 impl Many {
-    /// Serves each list of items by the name of its resource.
+    /// Starts a server of lists by the name of their resource.
     fn serve(lists: Vec<(&str, Vec<Value>)>) -> Self {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let listener = runtime
@@ -71,14 +71,14 @@ impl Many {
     }
 }
 
-async fn list(State(items): State<Arc<Vec<Value>>>, Query(asked): Query<Asked>) -> Response {
-    if asked.watch {
-        // Nothing ever changes, and the watch stays open.
+async fn list(State(items): State<Arc<Vec<Value>>>, Query(query): Query<Asked>) -> Response {
+    if query.watch {
+        // There are no changes, and the watch stays open.
         let silence = futures::stream::pending::<Result<Vec<u8>, std::io::Error>>();
         return Response::new(Body::from_stream(silence));
     }
-    let first: usize = asked.r#continue.parse().unwrap_or(0);
-    let last = items.len().min(first + asked.limit.max(1));
+    let first: usize = query.r#continue.parse().unwrap_or(0);
+    let last = items.len().min(first + query.limit.max(1));
     let next = (last < items.len()).then(|| last.to_string());
     let page = json!({
         "metadata": {"resourceVersion": "1", "continue": next},
@@ -117,7 +117,7 @@ fn decision(index: usize) -> Value {
     })
 }
 
-/// Scrolls in 60 steps from the top to the end, and gives how long each took until it was on screen, sorted.
+/// Scrolls in 60 steps from the top to the end, and returns the sorted times until each was on screen.
 const SCROLL: &str = "return (async () => {
     const box = document.querySelector('.table');
     const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -131,7 +131,7 @@ const SCROLL: &str = "return (async () => {
     return took.sort((a, b) => a - b);
 })()";
 
-/// Types a search letter by letter and gives how long each took until it was on screen, sorted.
+/// Types a search letter by letter, and returns the sorted times until each was on screen.
 const SEARCH: &str = "return (async () => {
     const field = document.querySelector('input[type=search]');
     const took = [];
@@ -145,7 +145,7 @@ const SEARCH: &str = "return (async () => {
     return took.sort((a, b) => a - b);
 })()";
 
-/// The slowest of the fastest quarter: what it takes when no other process is in the way.
+/// The slowest of the fastest quarter, which is the time without disturbance by other processes.
 fn undisturbed(times: &Value) -> f64 {
     let times = times.as_array().expect("a list");
     times[times.len() / 4].as_f64().expect("milliseconds")
@@ -177,8 +177,7 @@ fn twenty_thousand_targets_scroll_and_filter_with_only_the_rows_on_screen() {
     );
 }
 
-/// Takes the map away and draws it again, five times, and gives how long each took until it was on screen,
-/// sorted.
+/// Removes the map and draws it again, five times, and returns the sorted times until each was on screen.
 const DRAW: &str = "return (async () => {
     const button = [...document.querySelectorAll('.filters button')].find((one) => one.innerText === 'map');
     const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));

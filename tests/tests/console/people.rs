@@ -1,4 +1,4 @@
-//! Troubles that people meet: a server that goes away, and rights that do not reach.
+//! Common problems of users: an unreachable server, and missing rights.
 
 use berth_tests::ports;
 use serde_json::Value;
@@ -24,12 +24,12 @@ fn a_server_that_goes_away_is_said_to_and_when_it_is_back_the_page_follows_it_ag
     browser.eventually(&format!(
         "!document.querySelector('.problem') && {DECISIONS_SHOWN}"
     ));
-    // What changes from now on is seen.
+    // Changes from now on are visible.
     server.load(&server.file("late.yaml", LATE));
     browser.eventually("document.body.innerText.includes('came-late')");
 }
 
-/// Something to decide that is there only after the server came back.
+/// A request that is created only after the server's restart.
 const LATE: &str = "
 apiVersion: v1
 kind: Namespace
@@ -41,7 +41,7 @@ metadata: {name: came-late, namespace: a-late}
 spec: {}
 ";
 
-/// The rights to see the fleet, and nothing that is decided.
+/// The rights to read the fleet, without decisions.
 const FLEET_ONLY: &str = "
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

@@ -1,4 +1,4 @@
-//! The page as people read it: nothing is hidden, cut, or told in a colour alone.
+//! Readability of the page: no text is hidden, cut off, or expressed only by a colour.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn a_cluster_that_fits_and_is_not_picked_is_not_shown_as_refused() {
         titles.as_array().unwrap().iter().all(|title| *title != ""),
         "{titles}"
     );
-    // A score of nothing has no box.
+    // A score of zero has no box.
     let boxes = browser.run(
         "return [...document.querySelectorAll('.scores .parts > *')].filter((one) =>
             one.getBoundingClientRect().width > 0 && !parseFloat(one.style.width)).length",

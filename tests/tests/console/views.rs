@@ -1,4 +1,4 @@
-//! Every view: shown, light and dark, without markup of what the API holds, and so that everybody can use it.
+//! Every view: content, light and dark colours, escaping of the API's texts, and accessibility.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::{Console, DECISIONS_SHOWN, loaded};
 use crate::webdriver::Browser;
 
-/// A cluster of whose texts any would run if it became markup.
+/// A cluster whose texts would all run as scripts if they became markup.
 const HOSTILE: &str = r#"
 apiVersion: cluster.open-cluster-management.io/v1
 kind: ManagedCluster
@@ -39,11 +39,11 @@ metadata: {name: hostile, namespace: a-hostile}
 spec: {}
 "#;
 
-/// Nothing of the page runs what the API holds.
+/// Condition that none of these texts ran.
 const UNHARMED: &str =
     "return window.harmed === undefined && !document.querySelector('img, svg, main script')";
 
-/// The views, their addresses below the console's, and what is on screen when they are shown.
+/// The views, with their paths below the console's URL and a condition that they are on screen.
 pub(crate) const VIEWS: [(&str, &str, &str); 8] = [
     (
         "overview",
@@ -116,7 +116,7 @@ fn every_view_is_shown_light_and_dark_and_no_text_becomes_markup() {
     }
     browser.go(&console.view("cluster?name=hostile.ocm"));
     browser.eventually("document.querySelector('main').innerText.includes(\"<img src=x onerror='\")");
-    // The token is not in the address any more.
+    // The address no longer contains the token.
     assert_eq!(
         browser.run("return location.href.includes('token')"),
         json!(false)
@@ -132,7 +132,7 @@ fn a_link_opens_in_a_new_tab_and_the_row_stays() {
     browser.go(&console.url);
     browser.go(&console.view("requests"));
     browser.eventually(DECISIONS_SHOWN);
-    // Another tab of the same run asks this one for the token: its session has none.
+    // Another tab of the same run requests the token from this one, since its session has none.
     browser.run("window.open(location.pathname + '#/fleet', '_blank', 'noopener')");
     browser.in_the_other_tab(|| {
         browser.eventually("location.hash === '#/fleet' && document.querySelectorAll('tbody a').length > 3");
@@ -223,7 +223,7 @@ fn a_decision_says_what_would_have_to_change() {
     assert_eq!(browser.run(UNHARMED), json!(true));
 }
 
-/// Findings of axe-core that shut people out.
+/// The severe findings of axe-core.
 const AUDIT: &str = "return axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations
     .filter((one) => one.impact === 'serious' || one.impact === 'critical')
     .map((one) => `${one.id}: ${one.help}: ${one.nodes.map((node) => node.html + ' ' + node.failureSummary).slice(0, 3).join(' | ')}`))";
@@ -313,7 +313,7 @@ fn the_history_of_a_request_grows_by_itself_and_shows_what_came_and_went() {
     let console = Console::start(&server, &[]);
     let browser = Browser::start();
     browser.go(&console.url);
-    // The address of earlier versions leads there, too.
+    // The path of earlier versions works, too.
     browser.go(&console.view("timeline?namespace=story-1&name=placement.ocm"));
     browser.eventually("document.querySelectorAll('li.step').length === 1");
     let taint = json!({"spec": {"taints": [{"key": "drain", "effect": "NoSelect"}]}}).to_string();
@@ -335,7 +335,7 @@ fn the_history_of_a_request_grows_by_itself_and_shows_what_came_and_went() {
     browser.eventually(
         "document.querySelector('main').innerText.includes('There is no request story-1/nothing.ocm')",
     );
-    // What is not there is neither decided again nor changed.
+    // A missing request can be neither decided again nor changed.
     assert_eq!(
         browser.run("return document.querySelectorAll('.actions *, .advice').length"),
         json!(0)

@@ -1,6 +1,6 @@
-//! As much of a WebDriver client as these tests need: one session of headless Chromium.
+//! A minimal WebDriver client with one session of headless Chromium.
 //!
-//! Every wait has a deadline, and fails with what was waited for and the end of chromedriver's log.
+//! Every wait has a deadline, and fails with its condition and the end of chromedriver's log.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +15,7 @@ use berth_house::program;
 use berth_tests::{DEADLINE, ports};
 use serde_json::{Value, json};
 
-/// Time limit of one request to the driver: beyond its own limits for scripts and for loading pages.
+/// Time limit of one request to the driver: longer than its own limits for scripts and for page loads.
 const REQUEST: Duration = Duration::from_secs(40);
 
 /// A browser that ends with the test.
@@ -23,18 +23,18 @@ pub(crate) struct Browser {
     driver: Child,
     port: u16,
     session: String,
-    /// The profile of this browser alone, and the driver's log.
+    /// The browser's own profile, and the driver's log.
     folder: tempfile::TempDir,
 }
 
 impl Browser {
-    /// Starts a driver of our own, and a browser with an empty profile.
+    /// Starts a driver, and a browser with an empty profile.
     pub(crate) fn start() -> Self {
         let port = ports::free();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let log = File::create(folder.path().join("driver.log")).expect("the folder is writable");
-        // Neither inherits a pipe, which nobody would read, nor the test's own output, which would stay open
-        // for as long as any process of the browser lives. The group is what ends them all.
+        // Neither inherits an unread pipe, nor the test's own output, which would stay open until the last
+        // process of the browser ends. All end with the process group.
         drop(program("chromium"));
         let driver = program("chromedriver")
             .arg(format!("--port={port}"))
@@ -59,12 +59,12 @@ impl Browser {
     fn wanted(&self) -> Value {
         let arguments = [
             "--headless=new",
-            // Tests may run as root in a container, where the sandbox cannot be made and /dev/shm is small.
+            // Tests may run as root in a container, where the sandbox does not work and /dev/shm is small.
             "--no-sandbox",
             "--disable-dev-shm-usage",
             "--disable-gpu",
             "--no-first-run",
-            // Nothing here may look for anything outside of this machine.
+            // The browser must not connect to other machines.
             "--disable-background-networking",
             "--disable-component-update",
             "--disable-default-apps",
@@ -92,12 +92,12 @@ impl Browser {
         }
     }
 
-    /// Shows an address.
+    /// Opens a URL.
     pub(crate) fn go(&self, url: &str) {
         self.command("POST", "url", &json!({"url": url}));
     }
 
-    /// Runs a script and gives what it returns, also when that is a promise.
+    /// Runs a script and returns its result, of a promise as well.
     pub(crate) fn run(&self, script: &str) -> Value {
         self.command("POST", "execute/sync", &json!({"script": script, "args": []}))
     }
@@ -116,7 +116,7 @@ impl Browser {
         }
     }
 
-    /// Presses keys, as a person would; WebDriver names those without a letter by private code points.
+    /// Presses keys as a user does; WebDriver encodes keys without a letter as private code points.
     pub(crate) fn press(&self, keys: &str) {
         let actions: Vec<Value> = keys
             .chars()
@@ -129,7 +129,7 @@ impl Browser {
         );
     }
 
-    /// Does something in the other one of two tabs, and comes back.
+    /// Runs `work` in the other of two tabs, and switches back.
     pub(crate) fn in_the_other_tab(&self, work: impl FnOnce()) {
         let own = self.command("GET", "window", &Value::Null);
         let other = || {
@@ -150,7 +150,7 @@ impl Browser {
         self.command("POST", "window", &json!({"handle": own}));
     }
 
-    /// The size of the window.
+    /// Sets the size of the window.
     pub(crate) fn size(&self, width: u32, height: u32) {
         self.development(
             "Emulation.setDeviceMetricsOverride",
@@ -158,7 +158,7 @@ impl Browser {
         );
     }
 
-    /// Light or dark, as the person's system would say.
+    /// Sets the system's colour scheme, light or dark.
     pub(crate) fn scheme(&self, scheme: &str) {
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
         self.development("Emulation.setEmulatedMedia", &json!({"features": features}));
@@ -172,7 +172,7 @@ impl Browser {
         );
     }
 
-    /// Writes what is on screen to a file.
+    /// Writes a screenshot to a file.
     pub(crate) fn picture(&self, path: &Path) {
         let answer = self.command("GET", "screenshot", &Value::Null);
         let bytes = base64::engine::general_purpose::STANDARD
@@ -192,22 +192,22 @@ impl Browser {
         } else {
             body.to_string()
         };
-        let asked: String = body.chars().take(300).collect();
+        let excerpt: String = body.chars().take(300).collect();
         let (head, answer) = request(self.port, method, path, &body, REQUEST).unwrap_or_else(|problem| {
             panic!(
-                "{method} {path} {asked}: {problem}; chromedriver's log ends: {}",
+                "{method} {path} {excerpt}: {problem}; chromedriver's log ends: {}",
                 self.log()
             )
         });
         let value: Value = serde_json::from_slice(&answer).expect("JSON");
         assert!(
             head.starts_with("HTTP/1.1 200"),
-            "{method} {path} {asked}: {value}"
+            "{method} {path} {excerpt}: {value}"
         );
         value["value"].clone()
     }
 
-    /// The end of what the driver and the browser said.
+    /// The end of the log of the driver and the browser.
     fn log(&self) -> String {
         let log = std::fs::read_to_string(self.folder.path().join("driver.log")).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
@@ -215,8 +215,8 @@ impl Browser {
     }
 }
 
-/// One request and its answer, read by its length: chromedriver says that it closes the connection, and
-/// leaves it open.
+/// Sends a request and reads its answer by its length: chromedriver announces that it closes the
+/// connection, but leaves it open.
 fn request(
     port: u16,
     method: &str,
@@ -252,7 +252,7 @@ fn request(
     Ok((head, body))
 }
 
-/// Reads until a point in time, however many reads that takes.
+/// A reader with a deadline for all reads together.
 struct Until {
     stream: TcpStream,
     deadline: Instant,
@@ -274,8 +274,7 @@ impl Read for Until {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Ending the session ends the browser in order; what is left after that, or after a failure, ends
-        // with the group.
+        // The end of the session ends the browser orderly; remaining processes end with the group.
         if !self.session.is_empty() {
             let path = format!("/session/{}", self.session);
             drop(request(self.port, "DELETE", &path, "", Duration::from_secs(5)));

@@ -1,6 +1,6 @@
-//! Decisions as Argo CD's cluster decision generator reads them: `deploy/consumers/argocd`, applied as it is,
-//! over the examples of every system. What the generator does is done here in a few lines, by its rules: a
-//! list in its namespace as its ServiceAccount, a list of maps in the status, a key that is a cluster's name.
+//! Decisions for Argo CD's cluster decision generator: the unchanged `deploy/consumers/argocd`, with the
+//! examples of every system. A few lines here follow the rules of the generator: a list in its namespace as
+//! its ServiceAccount, a list of maps in the status, a key with a cluster's name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ fn documents(name: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A server with `files` of the examples, as if they were written now, and namespace `argocd`.
+/// Starts a server with `files` of the examples at current times, and namespace `argocd`.
 fn server(files: &[&str]) -> Server {
     let server = Server::start();
     server.kubectl("create namespace argocd").succeeds();
@@ -51,13 +51,13 @@ fn server(files: &[&str]) -> Server {
     server
 }
 
-/// The ConfigMap that the generator is given.
+/// The ConfigMap of the generator.
 fn configuration() -> Value {
     let mut all = documents("decisions.yaml").into_iter();
     all.find(|document| document["kind"] == "ConfigMap").unwrap()["data"].clone()
 }
 
-/// The path that the generator lists, with its one selector.
+/// The path of the generator's list, with its only selector.
 fn path(selector: &str) -> String {
     let configuration = configuration();
     let text = |field: &str| configuration[field].as_str().unwrap().to_owned();
@@ -72,8 +72,7 @@ fn listed(server: &Server, selector: &str) -> Vec<Value> {
     list["items"].as_array().unwrap().clone()
 }
 
-/// Parameters that the generator hands to the template of `set` for each cluster that Argo CD knows by a name
-/// in `clusters`.
+/// The generator's parameters for the template of `set`, for each of Argo CD's `clusters`.
 fn generated(server: &Server, set: &Value, clusters: &BTreeSet<String>) -> Vec<BTreeMap<String, String>> {
     let configuration = configuration();
     let generator = &set["spec"]["generators"][0]["clusterDecisionResource"];
@@ -109,7 +108,7 @@ fn generated(server: &Server, set: &Value, clusters: &BTreeSet<String>) -> Vec<B
     parameters
 }
 
-/// `template` with the parameters filled in, where none may be missing.
+/// `template` with the parameters, all of which must exist.
 fn rendered(template: &Value, parameters: &BTreeMap<String, String>) -> Value {
     let mut text = template.to_string();
     for (key, value) in parameters {
@@ -146,7 +145,7 @@ fn every_systems_application_set_is_generated_for_the_clusters_of_its_decision()
     server
         .kubectl("wait publication/argocd --for=condition=Published --timeout=20s")
         .succeeds();
-    // Argo CD's clusters are named as the ClusterProfiles are.
+    // Argo CD's clusters have the names of the ClusterProfiles.
     let clusters = profiles(&server);
     for system in SYSTEMS {
         let set = &documents(&format!("applicationset-{system}.yaml"))[0];
@@ -193,7 +192,7 @@ fn a_publication_says_what_appears_and_how_it_is_named_and_nothing_is_written_fo
     server
         .kubectl("wait publication/argocd --for=condition=Published --timeout=20s")
         .succeeds();
-    // Nothing is written for this shape.
+    // This form needs no written objects.
     assert_eq!(profiles(&server), BTreeSet::new());
     let shown = || -> Value {
         let get = "get publisheddecision story-2.placement.ocm -n argocd -o json";

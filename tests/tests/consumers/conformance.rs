@@ -1,7 +1,7 @@
-//! Published objects follow the KEPs: the conformance suite of KEP-5313
-//! (`tests/conformance/placementdecision`), which any producer could run, run against Berth, and upstream's
-//! CustomResourceDefinitions. The suite is a program in Go, built on first use (`make consumers`), so these
-//! are ignored elsewhere.
+//! Published objects follow the KEPs: checks by the conformance suite of KEP-5313
+//! (`tests/conformance/placementdecision`), which works with any producer, and by upstream's
+//! CustomResourceDefinitions. The suite is a program in Go, which is built on first use (`make consumers`),
+//! so these tests are otherwise ignored.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,7 +17,8 @@ const SUITE: &str = "conformance/placementdecision";
 const NAMESPACE: &str = "published";
 const INVENTORY: &str = "sigs.k8s.io/cluster-inventory-api";
 
-/// Makes what the adapter decides in: a set of clusters, bound in a namespace, and a Publication.
+/// Starts a server with the objects of the adapter: a set of clusters, bound in a namespace, and a
+/// Publication.
 fn prepared(port: u16) -> Server {
     let server = Server::start_at(port);
     let set = "conformance";
@@ -57,7 +58,7 @@ fn berth_conforms_to_kep_5313_also_when_it_is_killed() {
         .stderr(Stdio::piped());
     let mut running = suite.spawn().expect("the suite starts");
     while running.try_wait().expect("the suite can be waited for").is_none() {
-        // The adapter asks for it by this file.
+        // The adapter requests a restart with this file.
         if restart.exists() {
             server.crash();
             server.restart_at(port);
@@ -66,15 +67,18 @@ fn berth_conforms_to_kep_5313_also_when_it_is_killed() {
         std::thread::park_timeout(Duration::from_millis(20));
     }
     let output = running.wait_with_output().expect("it says something");
-    let told = String::from_utf8_lossy(&output.stdout);
-    println!("{told}");
+    let output_text = String::from_utf8_lossy(&output.stdout);
+    println!("{output_text}");
     assert!(
         output.status.success(),
-        "{told}{}",
+        "{output_text}{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let passed = told.lines().filter(|line| line.starts_with("PASS")).count();
-    assert_eq!((passed, told.lines().count()), (14, 14), "{told}");
+    let passed = output_text
+        .lines()
+        .filter(|line| line.starts_with("PASS"))
+        .count();
+    assert_eq!((passed, output_text.lines().count()), (14, 14), "{output_text}");
 }
 
 #[test]
@@ -83,13 +87,13 @@ fn the_suite_finds_a_producer_out_that_takes_a_cluster_away() {
     go::test(SUITE);
 }
 
-/// The schema that upstream's CustomResourceDefinition has for a kind.
+/// The schema of a kind in upstream's CustomResourceDefinition.
 fn upstreams(kind: &str) -> Schema {
     let file =
         go::module(SUITE, INVENTORY).join(format!("config/crd/bases/multicluster.x-k8s.io_{kind}.yaml"));
     let definition: Value = serde_saphyr::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let mut schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone();
-    // What stands there for metadata says nothing.
+    // The schema of metadata is empty in a definition.
     schema["properties"]["metadata"] =
         json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     Schema::from_value(schema)
@@ -100,7 +104,7 @@ fn upstreams(kind: &str) -> Schema {
 fn every_example_of_every_system_is_published_as_upstreams_schemas_take_it() {
     let server = Server::start();
     for file in EXAMPLES {
-        // As if it was written now: heartbeats are fresh.
+        // With current times, so that heartbeats are fresh.
         server.load(&server.file(&file.replace('/', "-"), &example(file)));
     }
     server.load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/consumers/publication.yaml"));

@@ -1,4 +1,4 @@
-//! Decisions over plain HTTP, as Argo CD's plugin generator and Flux's ExternalService ask for them.
+//! Decisions over plain HTTP, for Argo CD's plugin generator and Flux's ExternalService.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ const TOKEN: &str = "a-token-of-at-least-16";
 const ARGO_CD: &str = "/integrations/argocd/api/v1/getparams.execute";
 const FLUX: &str = "/integrations/flux/decisions/story-1/placement.ocm";
 
-/// Client without an identity: the server's address and CA.
+/// A client without an identity, with the server's address and CA.
 async fn stranger(server: &Server) -> kube::Client {
     client(server, None).await
 }
 
-/// Client with a certificate and its key.
+/// A client with a certificate and its key.
 async fn client(server: &Server, issued: Option<&berth_certs::IssuedCertificate>) -> kube::Client {
     let mut file = kube::config::Kubeconfig::read_from(server.kubeconfig()).unwrap();
     for user in &mut file.auth_infos {
@@ -43,7 +43,8 @@ async fn client(server: &Server, issued: Option<&berth_certs::IssuedCertificate>
     raw::client(&path).await
 }
 
-/// A server that answers tools, and the folder of the token, which it reads at each request.
+/// Starts a server with the endpoints for tools, and returns the folder of the token, which it reads at
+/// each request.
 fn with_integrations() -> (Server, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
@@ -168,11 +169,11 @@ async fn a_client_certificate_is_as_good_as_a_token_and_no_other_ca_is() {
         answer.json()["inputs"].as_array().unwrap().len(),
         bound(&server).len()
     );
-    // It is no user of the server, who has rights there.
+    // A tool is not a user with rights on the server.
     assert_eq!(raw::get(&known, "/api/v1/namespaces").await.code, 401);
     assert_eq!(ask(&stranger(&server).await).await.code, 401);
     let other = theirs.issue_client("flux", &[], now).unwrap();
     assert_eq!(ask(&client(&server, Some(&other)).await).await.code, 401);
-    // Nor is a user of the server one of the tools.
+    // A user of the server is not a tool.
     assert_eq!(ask(&raw::client(&server.kubeconfig()).await).await.code, 401);
 }

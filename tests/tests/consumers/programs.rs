@@ -1,5 +1,6 @@
-//! The readers' own libraries and controllers on Berth's publications and decisions: `tests/consumers`,
-//! programs in Go. They are built on first use (`make consumers`), so these are ignored elsewhere.
+//! The consumers' own libraries and controllers with Berth's publications and decisions:
+//! `tests/consumers`, programs in Go. They are built on first use (`make consumers`), so these tests
+//! are otherwise ignored.
 
 mod argocd;
 mod kueue;
@@ -45,7 +46,7 @@ fn definitions() -> [PathBuf; 2] {
         .map(|kind| module.join(format!("config/crd/bases/multicluster.x-k8s.io_{kind}.yaml")))
 }
 
-/// The file at `path`, to be run.
+/// Makes the file at `path` executable.
 fn executable(path: PathBuf) -> PathBuf {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
     path
@@ -70,7 +71,7 @@ fn program(world: &World, further: &[&str]) -> Command {
     command
 }
 
-/// A consumer that runs beside, and what it says.
+/// A running consumer, and its output.
 struct Running {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -91,7 +92,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Some end by themselves.
+        // Some programs end by themselves.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -104,8 +105,9 @@ fn patched(world: &World, cluster: &str, further: &[&str], patch: &Value) {
     world.kubectl_args(&arguments).succeeds();
 }
 
-/// The SIG's access library reaches `cluster` by its profile: another server, with a CA of its own.
-fn accessed(world: &World, cluster: &str) {
+/// Checks that the SIG's access library reaches `cluster` by its profile: another server, with its own
+/// CA.
+fn check_access(world: &World, cluster: &str) {
     let there = Server::start();
     let file = kube::config::Kubeconfig::read_from(there.kubeconfig()).unwrap();
     let server = file.clusters[0].cluster.clone().unwrap();
@@ -119,7 +121,7 @@ fn accessed(world: &World, cluster: &str) {
         let profile = world.kubectl(&get).json();
         profile["status"]["accessProviders"].is_array().then_some(())
     });
-    // Whoever reads profiles brings credentials: here a plugin that knows the cluster's admin.
+    // Readers of profiles have their own credentials, here a plugin for the cluster's admin.
     let kubectl = ["config", "view", "--raw", "--minify", "-o"];
     let admin = |field: &str| {
         let path = format!("jsonpath={{.users[0].user.{field}}}");
@@ -145,25 +147,25 @@ fn accessed(world: &World, cluster: &str) {
         providers.to_str().unwrap(),
         "access",
     ];
-    let said = Running::start(program(world, &further)).next();
-    assert_eq!(said["host"], address.as_str());
-    assert!(said["version"].as_str().unwrap().starts_with("v1."), "{said}");
+    let access = Running::start(program(world, &further)).next();
+    assert_eq!(access["host"], address.as_str());
+    assert!(access["version"].as_str().unwrap().starts_with("v1."), "{access}");
 }
 
-fn clusters(said: &Value) -> BTreeSet<String> {
-    let list = said["clusters"].as_array().expect("a list of clusters");
+fn clusters(line: &Value) -> BTreeSet<String> {
+    let list = line["clusters"].as_array().expect("a list of clusters");
     list.iter()
         .map(|cluster| cluster.as_str().expect("a name").to_owned())
         .collect()
 }
 
-/// An informer over a decision's slices never misses a cluster that stays decided, while another leaves.
-/// Gives that one.
-fn followed(world: &World) -> String {
+/// Checks that an informer of a decision's slices always has a cluster that stays decided, while another
+/// leaves. Returns the other cluster.
+fn check_informer(world: &World) -> String {
     let mut following = Running::start(program(world, &["-name", KEY, "follow"]));
     let mut before = clusters(&following.next());
     while before.is_empty() {
-        // It may be looked at before it is decided.
+        // The first slices may be older than the decision.
         before = clusters(&following.next());
     }
     let left = before.first().expect("something is decided").clone();
@@ -180,14 +182,14 @@ fn followed(world: &World) -> String {
     }
 }
 
-/// A fleet controller engages `cluster` while it is healthy, and disengages it when it is not.
-fn engaged(world: &World, cluster: &str) {
+/// Checks that a fleet controller engages `cluster` while it is healthy, and disengages it otherwise.
+fn check_engagement(world: &World, cluster: &str) {
     let key = format!("argocd/{cluster}.ocm");
     let mut fleet = Running::start(program(world, &["engage"]));
     let mut seen = BTreeSet::new();
     while !seen.contains(&key) {
-        let said = fleet.next();
-        seen.insert(said["engaged"].as_str().expect("it only engages").to_owned());
+        let event = fleet.next();
+        seen.insert(event["engaged"].as_str().expect("it only engages").to_owned());
     }
     let mut health = |status: &str| {
         let object = world
@@ -201,9 +203,9 @@ fn engaged(world: &World, cluster: &str) {
         let patch = json!({"status": {"conditions": conditions}});
         patched(world, cluster, &["--subresource=status"], &patch);
         loop {
-            let said = fleet.next();
-            if said.to_string().contains(&key) {
-                return said;
+            let event = fleet.next();
+            if event.to_string().contains(&key) {
+                return event;
             }
         }
     };
@@ -211,7 +213,7 @@ fn engaged(world: &World, cluster: &str) {
     assert_eq!(health("True"), json!({"engaged": key}));
 }
 
-/// Output of a program: a line of JSON for each thing.
+/// Output of a program, with a JSON value on each line.
 fn printed(output: &Output) -> Vec<Value> {
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines()
@@ -219,9 +221,9 @@ fn printed(output: &Output) -> Vec<Value> {
         .collect()
 }
 
-/// Argo CD's clusterDecisionResource finds the clusters of a Decision in the namespace it stands in, and an
-/// error where there is none: nothing is removed for that.
-fn generated(world: &World) {
+/// Checks that Argo CD's clusterDecisionResource finds the clusters of a Decision in its namespace, and
+/// returns an error without one, on which Argo CD does not remove applications.
+fn check_generator(world: &World) {
     let run = |name: &str| {
         let mut command = Command::new(go::build("consumers", ".", "consumers"));
         command.arg("-kubeconfig").arg(world.kubeconfig());
@@ -245,8 +247,8 @@ fn generated(world: &World) {
     assert!(!none.status.success(), "{none:?}");
 }
 
-/// A consumer that puts a finalizer on the profile of `cluster` is waited for when the cluster goes.
-fn held(world: &World, cluster: &str) {
+/// Checks that the deletion of the profile of a deleted `cluster` waits for a consumer's finalizer.
+fn check_finalizer(world: &World, cluster: &str) {
     let profile = format!("{cluster}.ocm");
     let mut holder = Running::start(program(world, &["-name", profile.as_str(), "hold"]));
     assert_eq!(holder.next(), json!({"held": profile}));
@@ -266,43 +268,43 @@ fn held(world: &World, cluster: &str) {
 #[test]
 #[ignore = "builds a program in Go: `make consumers`"]
 fn the_access_library_reaches_a_cluster_by_its_profile() {
-    accessed(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
+    check_access(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
 }
 
 #[test]
 #[ignore = "builds a program in Go: `make consumers`"]
 fn an_informer_that_follows_a_decision_never_misses_a_cluster_that_is_decided() {
-    followed(&World::alone(&["ocm/fleet.yaml", "ocm/story-1.yaml"]));
+    check_informer(&World::alone(&["ocm/fleet.yaml", "ocm/story-1.yaml"]));
 }
 
 #[test]
 #[ignore = "builds a program in Go: `make consumers`"]
 fn a_fleet_controller_engages_healthy_clusters_and_disengages_the_others() {
-    engaged(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
+    check_engagement(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
 }
 
 #[test]
 #[ignore = "builds a program in Go: `make consumers`"]
 fn the_cluster_decision_generator_finds_the_clusters_of_a_decision() {
-    generated(&World::alone(&["ocm/fleet.yaml", "ocm/story-1.yaml"]));
+    check_generator(&World::alone(&["ocm/fleet.yaml", "ocm/story-1.yaml"]));
 }
 
 #[test]
 #[ignore = "builds a program in Go: `make consumers`"]
 fn a_consumer_with_a_finalizer_is_waited_for() {
-    held(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
+    check_finalizer(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
 }
 
 #[test]
 #[ignore = "builds a program in Go and runs a real kube-apiserver: `make consumers`"]
 fn the_same_consumers_do_the_same_behind_a_hub() {
     let world = World::behind(&["ocm/fleet.yaml", "ocm/story-1.yaml"]);
-    let left = followed(&world);
-    generated(&world);
+    let left = check_informer(&world);
+    check_generator(&world);
     let mut others = ["cluster1", "cluster2", "cluster3", "cluster4"]
         .into_iter()
         .filter(|cluster| *cluster != left);
-    for done in [accessed, engaged, held] {
+    for done in [check_access, check_engagement, check_finalizer] {
         done(&world, others.next().expect("there are enough clusters"));
     }
 }

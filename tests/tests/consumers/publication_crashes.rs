@@ -1,5 +1,5 @@
-//! `kill -9` between any two writes of what is published: no consumer ever sees a cluster in no slice that
-//! was decided before and is after. The fault point is in builds with debug assertions only.
+//! `kill -9` between any two writes of a publication: for every consumer, a cluster that is decided before
+//! and after is always in a slice. The fault point is only in builds with debug assertions.
 
 #![cfg(debug_assertions)]
 
@@ -10,13 +10,13 @@ use berth_tests::decided::{self, drawn};
 use berth_tests::differential::{Draw, variable};
 use berth_tests::{Server, eventually, ports, until};
 
-/// More than two slices hold.
+/// More clusters than two slices can have.
 const CLUSTERS: usize = 230;
-/// The decision itself, and each of three slices: more writes than that no change takes.
+/// The decision itself, and three slices: the most writes of a change.
 const WRITES: u64 = 4;
 const ROUNDS: u64 = 12;
 
-/// A fleet, a Publication of all of it, and no decision.
+/// Creates a fleet and its Publication, without a decision.
 fn prepare(server: &Server) {
     let file = server.file("fleet.json", &decided::fleet(CLUSTERS).to_string());
     server.load(&file);
@@ -26,7 +26,7 @@ fn prepare(server: &Server) {
     });
 }
 
-/// Has exactly these clusters decided, by one write. Whether the server lived to answer.
+/// Changes the decision to exactly these clusters by one write. Returns whether the server answered.
 fn decide(server: &Server, clusters: &BTreeSet<String>) -> bool {
     let apply = server.kubectl_args(&["apply", "--server-side", "-f", "-"]);
     apply

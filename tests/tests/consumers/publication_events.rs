@@ -1,5 +1,5 @@
-//! Writes and events when one cluster changes: what concerns it and nothing else. That nothing else comes is
-//! shown by what comes next.
+//! Writes and events after a change of one cluster: only those about it. The next event proves that there are
+//! no others.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Lines};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const API: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/argocd";
 
-/// A watch of one resource, from now on.
+/// A watch of one resource, which starts now.
 struct Watching {
     child: Child,
     events: Receiver<Value>,
@@ -40,7 +40,7 @@ impl Watching {
         Self { child, events }
     }
 
-    /// The names in the events until one of `last` comes, which must be soon, and what it is then.
+    /// The names in the events until the next event of `last`, which must arrive soon, and its object.
     fn until(&self, last: &str) -> (Vec<String>, Value) {
         let mut names = Vec::new();
         loop {
@@ -53,7 +53,7 @@ impl Watching {
         }
     }
 
-    /// Nothing came before `last` does.
+    /// Requires that the next event is about `last`.
     fn next_is(&self, last: &str) {
         assert_eq!(self.until(last).0, Vec::<String>::new());
     }
@@ -66,7 +66,7 @@ impl Drop for Watching {
     }
 }
 
-/// OCM's examples, published in `argocd`.
+/// Starts a server with OCM's examples, published in `argocd`.
 fn published() -> Server {
     let server = Server::start();
     for file in [
@@ -113,7 +113,7 @@ fn one_clusters_change_is_one_event_of_its_profile_and_of_no_decision() {
         .kubectl("label managedcluster cluster3 note=two")
         .succeeds();
     profiles.next_is("cluster3.ocm");
-    // The first event of a decision is of the change that concerns it.
+    // The first event of a decision belongs to the change that affects it.
     let decided = server
         .kubectl("get decision placement.ocm -n story-1 -o json")
         .json();
@@ -125,7 +125,7 @@ fn one_clusters_change_is_one_event_of_its_profile_and_of_no_decision() {
         !slice["decisions"].to_string().contains(&format!("{gone}.ocm")),
         "{slice}"
     );
-    // The cluster may be in the decisions of the other story, too.
+    // The cluster may also be in the decisions of the other story.
     let others: BTreeSet<String> = others.into_iter().collect();
     assert!(
         others.iter().all(|name| name.starts_with("story-2.")),
@@ -165,7 +165,7 @@ fn what_changes_fast_in_a_cluster_is_written_once_in_thirty_seconds_and_what_mat
         .succeeds();
     let (before, _) = profiles.until("cluster3.ocm");
     assert!(before.len() <= 1, "{before:?}");
-    // A label is told at once, and with it the newest value.
+    // A label is published immediately, together with the newest value.
     server
         .kubectl("label managedcluster cluster2 note=two --overwrite")
         .succeeds();

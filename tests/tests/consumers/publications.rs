@@ -1,4 +1,4 @@
-//! Objects that other tools read: ClusterProfiles and PlacementDecisions, as Publications show them.
+//! Published objects for other tools: ClusterProfiles and PlacementDecisions.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -16,7 +16,7 @@ fn example(path: &str) -> PathBuf {
         .join(path)
 }
 
-/// A server with decisions of two systems, published in namespace `argocd`.
+/// Starts a server with decisions of two systems, published in namespace `argocd`.
 fn published() -> Server {
     let server = Server::start();
     for file in [
@@ -43,7 +43,7 @@ fn name(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap().to_owned()
 }
 
-/// The clusters of the decision with this key, over all its slices.
+/// The clusters of all slices of the decision with this key.
 fn clusters(server: &Server, key: &str) -> BTreeSet<String> {
     let slices = items(
         server,
@@ -127,7 +127,7 @@ fn a_decision_follows_its_clusters_and_a_watcher_sees_it() {
     let mut lines = BufReader::new(watch.stdout.take().unwrap())
         .lines()
         .map(Result::unwrap);
-    // What is listed comes first, and the watch begins at that list.
+    // The listed events come first, and the watch starts at this list.
     let listed = lines.find(|line| line.contains(key)).unwrap();
     assert!(listed.starts_with("ADDED"), "{listed}");
     let patch = json!({"spec": {"taints": [{"key": "gone", "effect": "NoSelect"}]}}).to_string();
@@ -147,7 +147,7 @@ fn a_decision_follows_its_clusters_and_a_watcher_sees_it() {
 fn after_a_crash_the_very_first_list_is_complete() {
     let mut server = published();
     let shown = |server: &Server| -> Vec<(String, Value)> {
-        // As informers list: whatever is at hand.
+        // As informers list: from the cache.
         let path = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/argocd";
         ["clusterprofiles", "placementdecisions"]
             .into_iter()
@@ -290,7 +290,7 @@ fn a_selector_of_targets_leaves_no_reference_without_a_profile() {
     assert_eq!(names(PROFILES).len(), 1);
 }
 
-/// The profile of cluster1, as it is.
+/// The current profile of cluster1.
 fn profile(server: &Server) -> Value {
     server
         .kubectl(&format!("get {PROFILES} cluster1.ocm -n argocd -o json"))
@@ -329,7 +329,7 @@ fn what_others_write_stays_beside_what_berth_computes() {
                         "lastTransitionTime": "2026-01-01T00:00:00Z"});
     let access = json!({"name": "argo-cd-builtin-gcp", "cluster": {"server": "https://c1", "extensions": [
         {"name": "client.authentication.k8s.io/exec", "extension": {"clusterName": "c1"}}]}});
-    // As controllers write a status: whole, with what they read and their own.
+    // As controllers write a status: completely, with their own fields and those that they read.
     let mut status = profile(&server)["status"].clone();
     status["conditions"].as_array_mut().unwrap().push(theirs.clone());
     match status["accessProviders"].as_array_mut() {
@@ -357,7 +357,7 @@ fn what_others_write_stays_beside_what_berth_computes() {
         now
     };
     check(&server);
-    // Berth goes on telling its own.
+    // Berth continues to write its own fields.
     server
         .kubectl("label managedcluster cluster1 extra=yes")
         .succeeds();
@@ -386,7 +386,7 @@ fn what_berth_computes_is_not_changed_by_others_and_no_write_of_theirs_makes_an_
         ])
         .run();
     assert!(warned.err.contains("they stay as they are"), "{}", warned.err);
-    // A status replaced whole by one that knows nothing.
+    // A replacement of the whole status by another controller.
     patched(
         &server,
         "--subresource=status",
@@ -469,7 +469,7 @@ fn no_object_that_is_not_berths_can_stand_where_one_is_published() {
     server
         .kubectl("wait publication/everything --for=condition=Published --timeout=20s")
         .succeeds();
-    // Nor does one of Berth's become another's: its mark stays.
+    // Berth's objects cannot become another's: their mark cannot be removed.
     for object in [
         format!("{PROFILES}/cluster1.ocm"),
         format!("{DECISIONS}/story-1.placement.ocm-0"),
@@ -501,7 +501,7 @@ fn a_profile_whose_cluster_is_gone_waits_for_the_finalizers_of_others() {
             .is_string()
             .then_some(())
     });
-    // It comes back, and the profile with it: as another object, once the first is gone.
+    // The cluster and its profile are created again, as another object after the first is deleted.
     server.load(&example("ocm/fleet.yaml"));
     let still = profile(&server);
     assert_eq!(still["metadata"]["uid"], uid);

@@ -1,11 +1,11 @@
-//! One kind beside its definition: a line for each difference.
+//! Comparison of a kind with its definition, with a line for each difference.
 
 use std::collections::BTreeSet;
 
 use berth_apimachinery::{Kind, Scope};
 use serde_json::{Value, json};
 
-/// The attributes that schemas have for one value, words such as descriptions left out.
+/// The attributes of schemas for one value, without texts such as descriptions.
 const ATTRIBUTES: &[&str] = &[
     "type",
     "format",
@@ -34,7 +34,7 @@ const ATTRIBUTES: &[&str] = &[
     "x-kubernetes-validations",
 ];
 
-/// The lines about `kind`, whose definition has the spec `theirs`.
+/// The differences of `kind` from a definition with the spec `theirs`.
 pub(crate) fn kind(kind: &dyn Kind, theirs: &Value) -> Vec<String> {
     let info = kind.info();
     let mut lines = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn kind(kind: &dyn Kind, theirs: &Value) -> Vec<String> {
             same(&format!("version {name}"), json!("absent"), &json!("served"));
             continue;
         }
-        // An empty map may be written with nothing in it.
+        // An empty map may be written without members.
         let subresource = version["subresources"].get("status").is_some();
         same("status", json!(info.status), &json!(subresource));
         same("columns", columns(kind), &own_columns(version));
@@ -91,7 +91,7 @@ fn list(value: &Value) -> Value {
     }
 }
 
-/// Names of the columns of `kind` as kubectl shows them, without those that kube-apiserver adds.
+/// Names of kubectl's columns of `kind`, without those that kube-apiserver adds.
 fn columns(kind: &dyn Kind) -> Value {
     let shown = kind.columns().iter().map(|column| column.name.to_uppercase());
     shown.filter(|name| name != "NAME" && name != "AGE").collect()
@@ -107,10 +107,10 @@ fn own_columns(version: &Value) -> Value {
     shown.filter(|name| name != "AGE").collect()
 }
 
-/// Adds what differs of two schemas at `path`.
+/// Adds the differences of two schemas at `path`.
 pub(crate) fn walk(ours: &Value, theirs: &Value, path: &str, lines: &mut Vec<String>) {
     for attribute in ATTRIBUTES {
-        let (ours, theirs) = (told(ours, attribute), told(theirs, attribute));
+        let (ours, theirs) = (normal_value(ours, attribute), normal_value(theirs, attribute));
         if ours != theirs {
             lines.push(format!("{path}: {attribute}: {ours} here, {theirs} there"));
         }
@@ -124,7 +124,7 @@ pub(crate) fn walk(ours: &Value, theirs: &Value, path: &str, lines: &mut Vec<Str
     for name in &(&names(ours) | &names(theirs)) {
         let below = format!("{path}.{name}");
         match (&ours["properties"][name], &theirs["properties"][name]) {
-            // Kept as it is; that the object keeps such fields is told above.
+            // Unknown fields of such an object are preserved, which is reported above.
             (Value::Null, _) if ours["x-kubernetes-preserve-unknown-fields"] == true => {}
             (Value::Null, _) => lines.push(format!("{below}: is not known here")),
             (_, Value::Null) => lines.push(format!("{below}: is not known there")),
@@ -142,8 +142,8 @@ pub(crate) fn walk(ours: &Value, theirs: &Value, path: &str, lines: &mut Vec<Str
     }
 }
 
-/// The value that `schema` has for `attribute`, in one form where several mean the same.
-fn told(schema: &Value, attribute: &str) -> Value {
+/// The value of `attribute` in `schema`, normalised.
+fn normal_value(schema: &Value, attribute: &str) -> Value {
     let value = &schema[attribute];
     match (attribute, value) {
         ("required" | "enum" | "x-kubernetes-list-map-keys", Value::Array(list)) => {
@@ -154,9 +154,9 @@ fn told(schema: &Value, attribute: &str) -> Value {
         ("x-kubernetes-list-type", Value::Null) if schema["type"] == "array" => json!("atomic"),
         ("x-kubernetes-map-type", Value::Null) if schema["type"] == "object" => json!("granular"),
         ("nullable" | "exclusiveMinimum" | "exclusiveMaximum", Value::Bool(false)) => Value::Null,
-        // Of numbers without a fraction, numbers with one are the same.
+        // Integers and equal floating-point numbers are the same.
         ("minimum" | "maximum", Value::Number(number)) => json!(number.as_f64()),
-        // `anyOf` beside it says the types.
+        // The types are in `anyOf`.
         ("type", _) if schema["x-kubernetes-int-or-string"] == true => Value::Null,
         _ => value.clone(),
     }

@@ -1,6 +1,6 @@
-//! KubeFleet. The module is of early 2025: what KubeFleet added since is meant.
+//! KubeFleet. The module is of early 2025: KubeFleet's later additions are intended differences.
 
-use crate::{Definition, Meant, compare};
+use crate::{Definition, KnownDifference, compare};
 
 const API: &str = "go.goms.io/fleet";
 
@@ -15,161 +15,161 @@ const DEFINITIONS: &[Definition] = &[
     of("config/crd/bases/placement.kubernetes-fleet.io_clusterresourcebindings.yaml"),
 ];
 
-/// Why something is known here and not there.
+/// Reason why Berth has what upstream does not have.
 const SINCE: &str = "newer than the module's release";
-/// Why short names differ.
+/// Reason why short names differ.
 const RENAMED: &str = "renamed since the module's release, when the names were needed for namespaced kinds";
 
-const MEANT: &[Meant] = &[
-    Meant {
+const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         line: "MemberCluster: x-kubernetes-validations",
         why: "the kind's own rule for names",
     },
-    Meant {
+    KnownDifference {
         line: "MemberCluster.spec.deleteOptions: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "MemberCluster.status.namespaces: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.policy.affinity.clusterAffinity.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms[].propertySelector.matchExpressions[].operator: enum",
         why: "its webhook refuses other words",
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.policy.affinity.clusterAffinity.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms[].propertySorter.sortOrder: enum",
         why: "its webhook refuses other words",
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDuringExecution[].preference.propertySelector.matchExpressions[].operator: enum",
         why: "its webhook refuses other words",
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDuringExecution[].preference.propertySorter.sortOrder: enum",
         why: "its webhook refuses other words",
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.policy.topologySpreadConstraints[].whenUnsatisfiable: enum",
         why: "its webhook refuses other words",
     },
-    Meant {
+    KnownDifference {
         line: "ClusterSchedulingPolicySnapshot.spec.policy.affinity.clusterAffinity.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms[].propertySelector.matchExpressions[].operator: enum",
         why: "its webhook refuses other words",
     },
-    Meant {
+    KnownDifference {
         line: "ClusterSchedulingPolicySnapshot.spec.policy.affinity.clusterAffinity.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms[].propertySorter.sortOrder: enum",
         why: "its webhook refuses other words",
     },
-    Meant {
+    KnownDifference {
         line: "ClusterSchedulingPolicySnapshot.spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDuringExecution[].preference.propertySelector.matchExpressions[].operator: enum",
         why: "its webhook refuses other words",
     },
-    Meant {
+    KnownDifference {
         line: "ClusterSchedulingPolicySnapshot.spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDuringExecution[].preference.propertySorter.sortOrder: enum",
         why: "its webhook refuses other words",
     },
-    Meant {
+    KnownDifference {
         line: "ClusterSchedulingPolicySnapshot.spec.policy.topologySpreadConstraints[].whenUnsatisfiable: enum",
         why: "its webhook refuses other words",
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.resourceSelectors[].selectionScope: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.statusReportingScope: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.strategy.applyStrategy.comparisonOption: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.strategy.applyStrategy.type: enum",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.strategy.applyStrategy.whenToApply: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.strategy.applyStrategy.whenToTakeOver: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.strategy.deleteStrategy: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.strategy.reportBackStrategy: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.spec.strategy.type: enum",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.status.placementStatuses[].diffedPlacements",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.status.placementStatuses[].driftedPlacements",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.status.placementStatuses[].failedPlacements[].envelope.type: enum",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.status.placementStatuses[].observedResourceIndex: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourcePlacement.status.selectedResources[].envelope.type: enum",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding: short names",
         why: RENAMED,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.spec.applyStrategy.comparisonOption: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.spec.applyStrategy.type: enum",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.spec.applyStrategy.whenToApply: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.spec.applyStrategy.whenToTakeOver: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.spec.deleteStrategy: is not known there",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.status.diffedPlacements",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.status.driftedPlacements",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.status.failedPlacements[].envelope.type: enum",
         why: SINCE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.spec.state: enum",
         why: "its scheduler and rollout know no other states",
     },
-    Meant {
+    KnownDifference {
         line: "ClusterSchedulingPolicySnapshot: short names",
         why: RENAMED,
     },
@@ -178,5 +178,5 @@ const MEANT: &[Meant] = &[
 #[test]
 #[ignore = "reads a Go module: make e2e"]
 fn the_kinds_of_kubefleet_are_as_lax_and_as_strict_as_its_definitions() {
-    compare("fleet", DEFINITIONS, MEANT);
+    compare("fleet", DEFINITIONS, KNOWN_DIFFERENCES);
 }

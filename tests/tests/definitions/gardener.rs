@@ -1,184 +1,184 @@
-//! Gardener, whose API server has no definitions: the schemas that it publishes are compared.
+//! Gardener, whose API server has no definitions: its published schemas are compared.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{Meant, compare, judge, kinds};
+use crate::{KnownDifference, compare, judge, kinds};
 
 const VERSION: &str = "v1beta1";
 
-/// Why a spec must be there.
+/// Reason why a spec is required.
 const SPEC: &str = "Gardener's validation refuses an object without a spec, for want of what is in it";
-/// Why fields may be missing that Gardener demands.
+/// Reason why fields that Gardener requires may be missing.
 const UNREAD: &str =
     "no scheduler reads it: manifests from other releases, and those of the proposal, are taken";
-/// Why a kind may be missing.
+/// Reason why a kind may be missing.
 const DEFAULTED: &str = "Gardener fills it in before it looks";
-/// Why only some words are taken.
+/// Reason why only some values are allowed.
 const WORDS: &str = "Gardener's validation refuses other words";
-/// Why a field is demanded by a rule, not by the schema.
+/// Reason why a field is required by a rule, not by the schema.
 const RULES: &str = "the kind's own rule tells it, with the field's path";
-/// Why statuses may be incomplete.
+/// Reason why statuses may be incomplete.
 const STATUS: &str = "a status is written by others, and is taken as it is";
-/// Why a quantity may be a number.
+/// Reason why a quantity may be a number.
 const QUANTITY: &str =
     "a quantity, which is read from a number as well; the published schema says string of every quantity";
 
-const MEANT: &[Meant] = &[
-    Meant {
+const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         line: "CloudProfile: required",
         why: SPEC,
     },
-    Meant {
+    KnownDifference {
         line: "CloudProfile.spec: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "NamespacedCloudProfile: required",
         why: SPEC,
     },
-    Meant {
+    KnownDifference {
         line: "NamespacedCloudProfile.spec.parent: required",
         why: DEFAULTED,
     },
-    Meant {
+    KnownDifference {
         line: "NamespacedCloudProfile.spec.parent.kind: enum",
         why: WORDS,
     },
-    Meant {
+    KnownDifference {
         line: "NamespacedCloudProfile.status.cloudProfileSpec: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Project.spec.createdBy: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Project.spec.owner: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Project.spec.tolerations.defaults[]: required",
         why: RULES,
     },
-    Meant {
+    KnownDifference {
         line: "Project.spec.tolerations.whitelist[]: required",
         why: RULES,
     },
-    Meant {
+    KnownDifference {
         line: "ExposureClass.scheduling.tolerations[]: required",
         why: "it is judged in the Shoot that it is merged into, by the Shoot's own rule",
     },
-    Meant {
+    KnownDifference {
         line: "SecretBinding: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Seed: required",
         why: SPEC,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.backup: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.dns.defaults[]: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.dns.internal: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.settings.scheduling: required",
         why: "an absent visible is the default, true",
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.settings.shootDNS: is not known there",
         why: "the proposal has it; Gardener has had none since v1.63",
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.settings.zoneSelection.mode: enum",
         why: WORDS,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.spec.taints[]: required",
         why: RULES,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.status.allocatable.*: x-kubernetes-int-or-string",
         why: QUANTITY,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.status.capacity.*: x-kubernetes-int-or-string",
         why: QUANTITY,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.status.conditions[]: required",
         why: STATUS,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.status.gardener: required",
         why: STATUS,
     },
-    Meant {
+    KnownDifference {
         line: "Seed.status.lastOperation: required",
         why: STATUS,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot: required",
         why: SPEC,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.cloudProfile: required",
         why: DEFAULTED,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.controlPlane.highAvailability: required",
         why: RULES,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.controlPlane.highAvailability.failureTolerance.type: enum",
         why: WORDS,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.dns.providers[].credentialsRef: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.provider.workers[]: required",
         why: UNREAD,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.purpose: enum",
         why: WORDS,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.spec.tolerations[]: required",
         why: RULES,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.status: required",
         why: STATUS,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.status.conditions[]: required",
         why: STATUS,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.status.gardener: required",
         why: STATUS,
     },
-    Meant {
+    KnownDifference {
         line: "Shoot.status.lastOperation: required",
         why: STATUS,
     },
@@ -188,7 +188,7 @@ const MEANT: &[Meant] = &[
 #[ignore = "builds Gardener's schemas in Go: make e2e"]
 fn the_kinds_of_gardener_are_as_lax_and_as_strict_as_its_api_server() {
     let program = berth_tests::go::build("peers/gardener", "./openapi", "openapi");
-    // The other groups' kinds are kept as they come, and no API server's schema of them is in the program.
+    // The other groups' kinds are stored unchanged, and the program has no schemas of them.
     let mut kinds = kinds("gardener");
     kinds.retain(|kind| kind.info().group == "core.gardener.cloud");
     let names = kinds.iter().map(|kind| kind.info().kind);
@@ -204,5 +204,5 @@ fn the_kinds_of_gardener_are_as_lax_and_as_strict_as_its_api_server() {
         let name = kind.info().kind;
         compare::walk(kind.schema(VERSION).openapi(), &theirs[name], name, &mut lines);
     }
-    judge(lines, MEANT);
+    judge(lines, KNOWN_DIFFERENCES);
 }

@@ -1,10 +1,11 @@
-//! Karmada. Its Cluster has no definition: Karmada's own API server serves it, and publishes what it takes as OpenAPI.
+//! Karmada. Its Cluster has no definition: Karmada's own API server serves it, and publishes its schema as
+//! OpenAPI.
 
 use std::fs;
 
 use serde_json::Value;
 
-use crate::{Definition, Meant, compare, judge, kinds};
+use crate::{Definition, KnownDifference, compare, judge, kinds};
 
 const KARMADA: &str = "github.com/karmada-io/karmada";
 
@@ -25,94 +26,94 @@ const DEFINITIONS: &[Definition] = &[
     of("charts/karmada/_crds/bases/apps/apps.karmada.io_workloadrebalancers.yaml"),
 ];
 
-/// Why groups are counted in 64 bits.
+/// Reason why the number of groups has 64 bits.
 const INT: &str = "an int of Go, which is as wide; the definition says no format of it";
-/// Why components may name a namespace.
+/// Reason why components may name a namespace.
 const COMPONENTS: &str = "one form for what a replica and what a component asks for";
 
-const MEANT: &[Meant] = &[
-    Meant {
+const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         line: "PropagationPolicy.spec.placement.spreadConstraints[].m",
         why: INT,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterPropagationPolicy.spec.placement.spreadConstraints[].m",
         why: INT,
     },
-    Meant {
+    KnownDifference {
         line: "ResourceBinding.spec.placement.spreadConstraints[].m",
         why: INT,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.spec.placement.spreadConstraints[].m",
         why: INT,
     },
-    Meant {
+    KnownDifference {
         line: "ResourceBinding.spec.components[].replicaRequirements.namespace: is not known there",
         why: COMPONENTS,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding.spec.components[].replicaRequirements.namespace: is not known there",
         why: COMPONENTS,
     },
-    Meant {
+    KnownDifference {
         line: "FederatedResourceQuota: short names",
         why: "v1.19 has it",
     },
-    Meant {
+    KnownDifference {
         line: "ResourceBinding: version v1alpha1",
         why: OLD,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterResourceBinding: version v1alpha1",
         why: OLD,
     },
 ];
 
-/// Why an old version is not served.
+/// Reason why an old version is not served.
 const OLD: &str = "deprecated since v1.0, with another form; every object is stored as v1alpha2";
 
 #[test]
 #[ignore = "reads a Go module: make e2e"]
 fn the_kinds_of_karmada_are_as_lax_and_as_strict_as_its_definitions() {
-    compare("karmada", DEFINITIONS, MEANT);
+    compare("karmada", DEFINITIONS, KNOWN_DIFFERENCES);
 }
 
-/// The file of everything that Karmada's API servers publish.
+/// The file of all schemas that Karmada's API servers publish.
 const PUBLISHED: &str = "api/openapi-spec/swagger.json";
-/// Cluster in it.
+/// The name of Cluster in this file.
 const CLUSTER: &str = "com.github.karmada-io.karmada.pkg.apis.cluster.v1alpha1.Cluster";
 
-/// Why a quantity may be a number.
+/// Reason why a quantity may be a number.
 const QUANTITY: &str =
     "a quantity, which is read from a number as well; the published schema says string of every quantity";
-/// Why numbers are counted in 64 bits.
+/// Reason why numbers have 64 bits.
 const WIDE: &str = "an int of Go, which is 64 bits wide, and published as one of 32";
-/// Why conditions are looked at more closely.
+/// Reason why conditions are validated more strictly.
 const CONDITION: &str = "as Kubernetes defines conditions, which the published schema leaves out";
 
-const CLUSTER_MEANT: &[Meant] = &[
-    Meant {
+const CLUSTER_MEANT: &[KnownDifference] = &[
+    KnownDifference {
         line: "Cluster.spec.resourceModels[].grade: ",
         why: WIDE,
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.spec.resourceModels[].ranges[].m",
         why: QUANTITY,
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.spec.syncMode: enum",
         why: "Karmada's validation refuses other words",
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.spec.taints[].effect: enum",
         why: "the kind's own rule tells it: PreferNoSchedule is refused by Karmada as well",
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.status.conditions[]",
         why: CONDITION,
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.status.resourceSummary.allocat",
         why: "quantities, which are read from numbers as well, and ints of Go, which are 64 bits wide",
     },
@@ -133,7 +134,7 @@ fn clusters_are_as_lax_and_as_strict_as_karmada_publishes_them() {
     judge(lines, CLUSTER_MEANT);
 }
 
-/// `schema` with what it refers to in `definitions` in place.
+/// `schema` with its references to `definitions` resolved.
 fn inlined(definitions: &Value, schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => {
@@ -142,7 +143,7 @@ fn inlined(definitions: &Value, schema: &Value) -> Value {
                 assert!(definitions[name].is_object(), "{name} is not published");
                 return inlined(definitions, &definitions[name]);
             }
-            // Of every field that is no pointer the zero of Go is published as its default.
+            // Go's zero value is published as the default of every field that is not a pointer.
             let inner = fields.iter().filter(|(name, _)| *name != "default");
             let inner = inner.map(|(name, inner)| (name.clone(), inlined(definitions, inner)));
             Value::Object(inner.collect())

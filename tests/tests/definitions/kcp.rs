@@ -1,7 +1,7 @@
-//! kcp, by the one release of 2022 whose module can be had: it has Locations, and WorkloadClusters under
-//! their later name.
+//! kcp, in the only available module, a release of 2022: it has Locations, and WorkloadClusters with their
+//! later name.
 
-use crate::{Definition, Meant, compare};
+use crate::{Definition, KnownDifference, compare};
 
 const KCP: &str = "github.com/kcp-dev/kcp";
 
@@ -10,122 +10,122 @@ const DEFINITIONS: &[Definition] = &[
     Definition::of(KCP, "config/crds/workload.kcp.dev_synctargets.yaml").served_as("WorkloadCluster"),
 ];
 
-/// Why a spec must be there.
+/// Reason why a spec is required.
 const SPEC: &str = "what is in it is demanded there as well";
-/// Why Berth takes more.
+/// Reason why Berth accepts more.
 const LAX: &str = "labels for people to choose by, which nothing is decided by";
-/// Why names differ.
+/// Reason why names differ.
 const RENAMED: &str =
     "the proposal's names: kcp renamed WorkloadClusters to SyncTargets, and their group, before this release";
-/// Why nulls are taken.
+/// Reason why nulls are accepted.
 const NULLS: &str = "Go's types wrote nulls for times that are not set";
 
-const MEANT: &[Meant] = &[
-    Meant {
+const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         line: "Location: required",
         why: SPEC,
     },
-    Meant {
+    KnownDifference {
         line: "Location.spec.availableSelectorLabels[]: required",
         why: LAX,
     },
-    Meant {
+    KnownDifference {
         line: "Location.spec.availableSelectorLabels[].key: pattern",
         why: LAX,
     },
-    Meant {
+    KnownDifference {
         line: "Location.spec.availableSelectorLabels[].values: minItems",
         why: LAX,
     },
-    Meant {
+    KnownDifference {
         line: "Location.spec.availableSelectorLabels[].values: x-kubernetes-list-type",
         why: LAX,
     },
-    Meant {
+    KnownDifference {
         line: "Location.spec.availableSelectorLabels[].values[]: pattern",
         why: LAX,
     },
-    Meant {
+    KnownDifference {
         line: "Location.spec.availableSelectorLabels[].values[]: maxLength",
         why: LAX,
     },
-    Meant {
+    KnownDifference {
         line: "Location.spec.instanceSelector: x-kubernetes-map-type",
         why: "Kubernetes has made selectors atomic since",
     },
-    Meant {
+    KnownDifference {
         line: "Location.spec.resource.group: enum",
         why: RENAMED,
     },
-    Meant {
+    KnownDifference {
         line: "Location.spec.resource.group: pattern",
         why: "an enum says more",
     },
-    Meant {
+    KnownDifference {
         line: "Location.spec.resource.resource: enum",
         why: RENAMED,
     },
-    Meant {
+    KnownDifference {
         line: "Location.spec.resource.resource: pattern",
         why: "an enum says more",
     },
-    Meant {
+    KnownDifference {
         line: "Location.spec.resource.version: pattern",
         why: "an enum says more",
     },
-    Meant {
+    KnownDifference {
         line: "Location.status.availableInstances: minimum",
         why: "there are none below 0",
     },
-    Meant {
+    KnownDifference {
         line: "Location.status.instances: minimum",
         why: "there are none below 0",
     },
-    Meant {
+    KnownDifference {
         line: "WorkloadCluster: group",
         why: RENAMED,
     },
-    Meant {
+    KnownDifference {
         line: "WorkloadCluster: plural",
         why: RENAMED,
     },
-    Meant {
+    KnownDifference {
         line: "WorkloadCluster: singular",
         why: RENAMED,
     },
-    Meant {
+    KnownDifference {
         line: "WorkloadCluster.spec.evictAfter: nullable",
         why: NULLS,
     },
-    Meant {
+    KnownDifference {
         line: "WorkloadCluster.status.conditions: x-kubernetes-list-map-keys",
         why: "one of each type: two syncers that apply their own do not take each other's away",
     },
-    Meant {
+    KnownDifference {
         line: "WorkloadCluster.status.conditions: x-kubernetes-list-type",
         why: "one of each type: two syncers that apply their own do not take each other's away",
     },
-    Meant {
+    KnownDifference {
         line: "WorkloadCluster.status.conditions[]: required",
         why: NULLS,
     },
-    Meant {
+    KnownDifference {
         line: "WorkloadCluster.status.conditions[].lastTransitionTime: nullable",
         why: NULLS,
     },
-    Meant {
+    KnownDifference {
         line: "WorkloadCluster.status.conditions[].severity: enum",
         why: "kcp's library writes these words alone",
     },
-    Meant {
+    KnownDifference {
         line: "WorkloadCluster.status.conditions[].status: enum",
         why: "kcp's library writes these words alone",
     },
-    Meant {
+    KnownDifference {
         line: "WorkloadCluster.status.lastSyncerHeartbeatTime: nullable",
         why: NULLS,
     },
-    Meant {
+    KnownDifference {
         line: "WorkloadCluster.status.virtualWorkspaces[].url: minLength",
         why: "written by kcp alone, and read by nobody here",
     },
@@ -134,5 +134,5 @@ const MEANT: &[Meant] = &[
 #[test]
 #[ignore = "reads a Go module: make e2e"]
 fn the_kinds_of_kcp_are_as_lax_and_as_strict_as_its_definitions() {
-    compare("kcp", DEFINITIONS, MEANT);
+    compare("kcp", DEFINITIONS, KNOWN_DIFFERENCES);
 }

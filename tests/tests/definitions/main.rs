@@ -1,10 +1,9 @@
-//! The kinds that Berth serves of other projects, compared with those projects' own CustomResourceDefinitions
-//! (of Gardener, with the schemas that its API server publishes), which Go modules carry
-//! (`tests/definitions`): what one takes the other must take, or an object stored by Berth does not go to a
-//! hub, nor the other way. What differs on purpose is said in the file of the system, with the reason.
+//! Comparison of Berth's kinds of other projects with those projects' own CustomResourceDefinitions (for
+//! Gardener, with the published schemas of its API server), from Go modules (`tests/definitions`): both must
+//! accept the same objects, so that objects can move between Berth and a hub. Intended differences are in the
+//! file of the system, with the reason.
 //!
-//! To have another system compared: name its module in `tests/definitions/go.mod`, and write a file like
-//! `ocm.rs`.
+//! To compare another system, add its module to `tests/definitions/go.mod`, and write a file like `ocm.rs`.
 
 mod compare;
 mod fleet;
@@ -23,16 +22,16 @@ use serde_json::Value;
 
 /// One definition of a system.
 pub(crate) struct Definition {
-    /// The Go module that has it.
+    /// The Go module of the definition.
     pub(crate) module: &'static str,
-    /// The file in it.
+    /// The file in the module.
     pub(crate) file: &'static str,
-    /// The kind that it is served as, where that is not its own name.
+    /// The served kind, where its name differs.
     served_as: Option<&'static str>,
 }
 
 impl Definition {
-    /// The one in `file` of `module`.
+    /// The definition in `file` of `module`.
     pub(crate) const fn of(module: &'static str, file: &'static str) -> Self {
         Self {
             module,
@@ -41,24 +40,23 @@ impl Definition {
         }
     }
 
-    /// Sets the name under which it is served to `kind`.
+    /// Sets the served kind.
     pub(crate) const fn served_as(mut self, kind: &'static str) -> Self {
         self.served_as = Some(kind);
         self
     }
 }
 
-/// A difference that is meant.
-pub(crate) struct Meant {
-    /// The lines of the comparison that it covers begin so.
+/// An intended difference.
+pub(crate) struct KnownDifference {
+    /// Prefix of the lines of the comparison that it covers.
     pub(crate) line: &'static str,
     /// The reason.
     pub(crate) why: &'static str,
 }
 
-/// Compares the kinds of `dialect` with `definitions`, version by version. Every version that is in both is
-/// compared.
-pub(crate) fn compare(dialect: &str, definitions: &[Definition], meant: &[Meant]) {
+/// Compares the kinds of `dialect` with `definitions`, in every version that both have.
+pub(crate) fn compare(dialect: &str, definitions: &[Definition], known: &[KnownDifference]) {
     let kinds = kinds(dialect);
     let mut lines = Vec::new();
     for Definition {
@@ -79,7 +77,7 @@ pub(crate) fn compare(dialect: &str, definitions: &[Definition], meant: &[Meant]
             None => lines.push(format!("{name}: is not served")),
         }
     }
-    judge(lines, meant);
+    judge(lines, known);
 }
 
 /// The kinds of a dialect.
@@ -89,16 +87,16 @@ pub(crate) fn kinds(dialect: &str) -> Vec<Arc<dyn Kind>> {
     dialect.expect("it is registered").stored_kinds()
 }
 
-/// The end of a line about an object whose unknown fields Berth keeps, so that what newer releases write
-/// survives.
+/// The end of a line about an object whose unknown fields Berth preserves, so that fields of newer releases
+/// are not lost.
 const KEPT: &str = ": x-kubernetes-preserve-unknown-fields: true here, null there";
 
-/// Fails with every line that is not meant, and with what is meant and not there.
-pub(crate) fn judge(mut lines: Vec<String>, meant: &[Meant]) {
+/// Fails with every line that is not intended, and with intended differences that do not exist.
+pub(crate) fn judge(mut lines: Vec<String>, known: &[KnownDifference]) {
     lines.retain(|line| !line.ends_with(KEPT));
     let mut used = BTreeSet::new();
     lines.retain(|line| {
-        let covering = meant.iter().position(|meant| line.starts_with(meant.line));
+        let covering = known.iter().position(|known| line.starts_with(known.line));
         used.extend(covering);
         covering.is_none()
     });
@@ -109,10 +107,10 @@ pub(crate) fn judge(mut lines: Vec<String>, meant: &[Meant]) {
         lines.join("\n")
     );
     let unused: Vec<&str> = (0..)
-        .zip(meant)
+        .zip(known)
         .filter(|(place, _)| !used.contains(place))
-        .map(|(_, meant)| meant.line)
+        .map(|(_, known)| known.line)
         .collect();
     assert!(unused.is_empty(), "meant, and not there any more: {unused:#?}");
-    assert!(meant.iter().all(|meant| !meant.why.is_empty()), "each says why");
+    assert!(known.iter().all(|known| !known.why.is_empty()), "each says why");
 }

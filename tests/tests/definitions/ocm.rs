@@ -1,6 +1,6 @@
 //! Open Cluster Management.
 
-use crate::{Definition, Meant, compare};
+use crate::{Definition, KnownDifference, compare};
 
 const API: &str = "open-cluster-management.io/api";
 
@@ -18,40 +18,40 @@ const DEFINITIONS: &[Definition] = &[
     of("cluster/v1alpha1/0000_05_clusters.open-cluster-management.io_addonplacementscores.crd.yaml"),
 ];
 
-const MEANT: &[Meant] = &[
-    Meant {
+const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         line: "ManagedCluster.spec.hubAcceptsClient: default: false here",
         why: "written out, so that the column Hub Accepted is never empty",
     },
-    Meant {
+    KnownDifference {
         line: "ManagedClusterSetBinding: required: \"\\\"spec\\\"\" here",
         why: "the hub's webhook refuses a binding whose set has not its name",
     },
-    Meant {
+    KnownDifference {
         line: "ManagedClusterSetBinding.spec: required: \"\\\"clusterSet\\\"\" here",
         why: "the hub's webhook refuses a binding whose set has not its name",
     },
-    Meant {
+    KnownDifference {
         line: "Placement.spec.numberOfClusters: minimum: 0.0 here",
         why: "a negative number makes OCM's scheduler panic",
     },
-    Meant {
+    KnownDifference {
         line: "Placement.spec.prioritizerPolicy.configurations[]: required: null here",
         why: "the proposal has `name` in its place",
     },
-    Meant {
+    KnownDifference {
         line: "Placement.spec.prioritizerPolicy.configurations[].name: is not known there",
         why: "the proposal has it",
     },
-    Meant {
+    KnownDifference {
         line: "Placement.spec.prioritizerPolicy.configurations[].scoreCoordinate.buildIn: is not known there",
         why: "the proposal spells builtIn so",
     },
-    Meant {
+    KnownDifference {
         line: "Placement.spec.prioritizerPolicy.configurations[].scoreCoordinate.type: enum",
         why: "the proposal spells BuiltIn as BuildIn",
     },
-    Meant {
+    KnownDifference {
         line: "AddOnPlacementScore.status.scores[]: required: \"\\\"name\\\"\" here",
         why: "the proposal leaves out a value of 0",
     },
@@ -60,5 +60,5 @@ const MEANT: &[Meant] = &[
 #[test]
 #[ignore = "reads a Go module: make e2e"]
 fn the_kinds_of_open_cluster_management_are_as_lax_and_as_strict_as_its_definitions() {
-    compare("ocm", DEFINITIONS, MEANT);
+    compare("ocm", DEFINITIONS, KNOWN_DIFFERENCES);
 }

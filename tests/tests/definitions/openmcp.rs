@@ -1,6 +1,6 @@
 //! openMCP.
 
-use crate::{Definition, Meant, compare};
+use crate::{Definition, KnownDifference, compare};
 
 const API: &str = "github.com/openmcp-project/openmcp-operator/api";
 
@@ -15,104 +15,104 @@ const DEFINITIONS: &[Definition] = &[
     of("crds/manifests/clusters.openmcp.cloud_accessrequests.yaml"),
 ];
 
-/// Why a spec must be there.
+/// Reason why a spec is required.
 const SPEC: &str = "what is in it is demanded there as well";
-/// Why a rule is not in the schema.
+/// Reason why a rule is not in the schema.
 const RULE: &str = "the kind's own rule in Berth, with the same words and the field";
-/// Why conditions may be of another form.
+/// Reason why conditions may have another form.
 const CONDITIONS: &str =
     "a status is written by others, and is taken as it is; Berth writes what the definition takes";
 
-const MEANT: &[Meant] = &[
-    Meant {
+const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         line: "Cluster: required",
         why: SPEC,
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.spec.profile: x-kubernetes-validations",
         why: RULE,
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.status.conditions[]: required",
         why: CONDITIONS,
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.status.conditions[].reason: pattern",
         why: CONDITIONS,
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.status.conditions[].reason: minLength",
         why: CONDITIONS,
     },
-    Meant {
+    KnownDifference {
         line: "Cluster.status.conditions[].type: pattern",
         why: CONDITIONS,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterRequest: required",
         why: SPEC,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterRequest.spec: x-kubernetes-validations",
         why: RULE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterRequest.status: x-kubernetes-validations",
         why: RULE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterRequest.status.cluster: x-kubernetes-validations",
         why: RULE,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterRequest.status.conditions[]: required",
         why: CONDITIONS,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterRequest.status.conditions[].reason: pattern",
         why: CONDITIONS,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterRequest.status.conditions[].reason: minLength",
         why: CONDITIONS,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterRequest.status.conditions[].type: pattern",
         why: CONDITIONS,
     },
-    Meant {
+    KnownDifference {
         line: "ClusterProfile: required",
         why: SPEC,
     },
-    Meant {
+    KnownDifference {
         line: "AccessRequest.spec: x-kubernetes-validations",
         why: RULE,
     },
-    Meant {
+    KnownDifference {
         line: "AccessRequest.spec.clusterRef: x-kubernetes-validations",
         why: RULE,
     },
-    Meant {
+    KnownDifference {
         line: "AccessRequest.spec.requestRef: x-kubernetes-validations",
         why: RULE,
     },
-    Meant {
+    KnownDifference {
         line: "AccessRequest.spec.oidc.name: x-kubernetes-validations",
         why: RULE,
     },
-    Meant {
+    KnownDifference {
         line: "AccessRequest.status.conditions[]: required",
         why: CONDITIONS,
     },
-    Meant {
+    KnownDifference {
         line: "AccessRequest.status.conditions[].reason: pattern",
         why: CONDITIONS,
     },
-    Meant {
+    KnownDifference {
         line: "AccessRequest.status.conditions[].reason: minLength",
         why: CONDITIONS,
     },
-    Meant {
+    KnownDifference {
         line: "AccessRequest.status.conditions[].type: pattern",
         why: CONDITIONS,
     },
@@ -121,5 +121,5 @@ const MEANT: &[Meant] = &[
 #[test]
 #[ignore = "reads a Go module: make e2e"]
 fn the_kinds_of_openmcp_are_as_lax_and_as_strict_as_its_definitions() {
-    compare("openmcp", DEFINITIONS, MEANT);
+    compare("openmcp", DEFINITIONS, KNOWN_DIFFERENCES);
 }

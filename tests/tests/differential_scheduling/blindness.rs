@@ -1,5 +1,5 @@
-//! Whether the comparison sees anything: we beside ourselves are equal, and what is planted in the worlds of
-//! one side is seen and made small. No original is needed for that.
+//! Sensitivity of the comparison: two copies of Berth are equal, and a change in the worlds of one side is
+//! found and reduced. This does not need the original.
 
 use serde_json::Value;
 
@@ -9,13 +9,13 @@ use crate::system::{Planted, System};
 use crate::world::World;
 use crate::{SYSTEMS, run};
 
-/// So many worlds have everything in them.
+/// Number of worlds, enough for all generated features.
 const WORLDS: u64 = 40;
 
-/// The most objects of what is made small: a fixed number of clusters, a demand, and what goes with it.
+/// Most objects of a reduced world: a fixed number of clusters, a demand, and its related objects.
 const SMALL: usize = 8;
 
-/// Us, on worlds with something planted in them.
+/// Berth with changed worlds.
 struct Planter(&'static System, &'static Planted);
 
 impl Side for Planter {
@@ -40,12 +40,12 @@ fn planted_differences_are_seen_and_made_small() {
         );
         for planted in system.planted {
             let mut pair = Pair::new(system, ours(), Box::new(Planter(system, planted)));
-            seen(&mut pair, system, planted);
+            check_detection(&mut pair, system, planted);
         }
     }
 }
 
-fn seen(pair: &mut Pair, system: &System, planted: &Planted) {
+fn check_detection(pair: &mut Pair, system: &System, planted: &Planted) {
     let report = run(pair, 1, WORLDS);
     let name = planted.name;
     let (_, found) = report.found.first().unwrap_or_else(|| {

@@ -1,11 +1,11 @@
-//! Lets both decide about a world, and makes a smaller one of a world that differs.
+//! Compares the decisions of both sides about a world, and reduces a world with a difference.
 
 use std::collections::BTreeMap;
 
 use berth_tests::differential::differences;
 use serde_json::Value;
 
-use crate::meant::{self, Case};
+use crate::known_differences::{self, Case};
 use crate::side::Side;
 use crate::system::System;
 use crate::world::World;
@@ -13,7 +13,7 @@ use crate::world::World;
 /// Most attempts of the reducer at a smaller world.
 const TRIES: usize = 4_000;
 
-/// Both sides, the first of which is right.
+/// Both sides; the first is the reference.
 pub(crate) struct Pair {
     pub(crate) system: &'static System,
     pub(crate) reference: Box<dyn Side>,
@@ -23,23 +23,23 @@ pub(crate) struct Pair {
 /// Result of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// Number of demands that both decided.
+    /// Number of demands that both sides decided.
     pub(crate) decisions: usize,
-    /// Number of them that placed something.
+    /// Number of these demands that have a place.
     pub(crate) placed: usize,
-    /// Number of judgements of a cluster for a demand by a filter of each side.
+    /// Number of verdicts of the filters of both sides about a cluster and a demand.
     pub(crate) verdicts: usize,
-    /// Number of these that refused it.
+    /// Number of these verdicts that refuse the cluster.
     pub(crate) refusals: usize,
-    /// The meant differences that were seen, each once a demand.
-    pub(crate) meant: BTreeMap<&'static str, usize>,
-    /// Number of demands that differ in meant ways alone.
+    /// The known differences with their number, at most one per demand.
+    pub(crate) known: BTreeMap<&'static str, usize>,
+    /// Number of demands with only known differences.
     pub(crate) settled: usize,
-    /// Differences that are not meant: one for each demand.
+    /// Unknown differences, at most one per demand.
     pub(crate) found: Vec<Difference>,
 }
 
-/// A difference that nobody meant.
+/// An unknown difference.
 #[derive(Clone, Debug)]
 pub(crate) struct Difference {
     pub(crate) world: World,
@@ -48,7 +48,7 @@ pub(crate) struct Difference {
 }
 
 impl Pair {
-    /// Lets both decide about `world`.
+    /// Compares the decisions of both sides about `world`.
     pub(crate) fn run(&mut self, world: &World) -> Result<Outcome, String> {
         if !(self.system.fits)(world) {
             return Err("it cannot come about".to_owned());
@@ -71,9 +71,9 @@ impl Pair {
                 world,
                 demand: &demand,
             };
-            let settled = meant::settle(self.system.meant, &case, &mut one, &mut two);
+            let settled = known_differences::settle(self.system.known, &case, &mut one, &mut two);
             for &why in &settled {
-                *outcome.meant.entry(why).or_default() += 1;
+                *outcome.known.entry(why).or_default() += 1;
             }
             let lines = differences(&one, &two);
             outcome.settled += usize::from(!settled.is_empty() && lines.is_empty());
@@ -88,14 +88,14 @@ impl Pair {
         Ok(outcome)
     }
 
-    /// A smaller world that still differs in the same way.
+    /// Reduces the world of a difference as long as the difference remains.
     pub(crate) fn reduce(&mut self, found: Difference) -> Difference {
         let sort = found.sort();
         let mut best = found;
         let (mut place, mut progress) = (0, false);
         for _ in 0..TRIES {
             let Some(smaller) = best.world.smaller(place) else {
-                // What was needed before may no longer be.
+                // Objects that were needed before may be removable now.
                 if std::mem::take(&mut progress) {
                     place = 0;
                     continue;
@@ -136,14 +136,14 @@ impl Outcome {
 }
 
 impl Difference {
-    /// Difference without the names of clusters: one of each sort is shown, and stays what it is while it is
-    /// made small.
+    /// The difference without names of clusters: one of each sort is reported, and the sort remains during
+    /// the reduction.
     pub(crate) fn sort(&self) -> String {
         let sorts = self.lines.iter().map(|line| sort_of(line));
         sorts.min().map(|(_, sort)| sort).unwrap_or_default()
     }
 
-    /// For whoever has to mend it.
+    /// Describes the difference for developers.
     pub(crate) fn shown(&self) -> String {
         format!(
             "{}  {} differs (original | Berth):\n    {}\n",
@@ -154,14 +154,14 @@ impl Difference {
     }
 }
 
-/// Subject of a line, and the order in which that comes in a decision.
+/// Subject of a line, and its order in a decision.
 fn sort_of(line: &str) -> (usize, String) {
     const EARLY_FIRST: [&str; 5] = ["problem", "refused", "scores", "totals", "picked"];
     let place = line.split(": ").next().unwrap_or_default();
     let mut parts = place.trim_start_matches('.').splitn(3, ['.', '[']);
     let part = parts.next().unwrap_or_default();
     let early = EARLY_FIRST.iter().position(|known| *known == part);
-    // The second part is a cluster or a place in a list.
+    // The second part is a cluster or an index.
     let rest = parts.nth(1).unwrap_or_default();
     (early.unwrap_or(EARLY_FIRST.len()), format!("{part} {rest}"))
 }

@@ -1,7 +1,7 @@
-//! KubeFleet: its scheduling framework, cycle by cycle, over a fake client.
+//! KubeFleet: its scheduling framework, cycle by cycle, with a fake client.
 
 mod generate;
-mod meant;
+mod known_differences;
 mod policy;
 
 use serde_json::{Value, json};
@@ -25,13 +25,13 @@ pub(crate) static FLEET: System = System {
     cluster: "MemberCluster",
     generate: generate::world,
     fits,
-    told,
-    meant: meant::MEANT,
+    report,
+    known: known_differences::KNOWN_DIFFERENCES,
     planted: PLANTED,
 };
 
-/// Whether each placement has one latest snapshot, of its own policy, and a fixed list binds nothing else by
-/// it, and without scores.
+/// Whether each placement has one latest snapshot, of its own policy, and the bindings of a fixed list are
+/// only of listed clusters and without scores.
 fn fits(world: &World) -> bool {
     let all = |kind: &'static str| world.objects.iter().filter(move |object| object["kind"] == kind);
     all("ClusterResourcePlacement").all(|placement| {
@@ -66,14 +66,14 @@ fn fits(world: &World) -> bool {
     })
 }
 
-fn told(decided: &Decided<'_>) -> Value {
+fn report(decided: &Decided<'_>) -> Value {
     if decided.decision.outcome.as_str() == "Invalid" {
         return json!({"problem": "Invalid", "picked": [], "refused": {}});
     }
     let mut picked = decided.picked();
     picked.sort();
     let fixed = decided.after()[&decided.decision.demand]["spec"]["policy"]["placementType"] == "PickFixed";
-    // The original has no filters for a fixed list.
+    // The original does not filter a fixed list.
     let refused = if fixed {
         json!({})
     } else {
@@ -82,7 +82,7 @@ fn told(decided: &Decided<'_>) -> Value {
     json!({"picked": picked, "refused": refused, "written": written(decided)})
 }
 
-/// The bindings and the status of the policy, as they are then.
+/// The bindings and the status of the policy after the decision.
 fn written(decided: &Decided<'_>) -> Value {
     let name = &*decided.decision.demand.name;
     let after = decided.after();
@@ -130,7 +130,7 @@ fn written(decided: &Decided<'_>) -> Value {
     json!({"bindings": bindings, "selected": selected, "conditions": conditions})
 }
 
-/// The scores of spread and affinity that a decision records.
+/// The recorded scores of spread and affinity of a decision.
 fn scores(decision: &Value) -> String {
     let of = &decision["clusterScore"];
     let number = |name: &str| of[name].as_i64().unwrap_or_default();

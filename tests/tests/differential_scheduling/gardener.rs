@@ -1,15 +1,15 @@
-//! Gardener: its scheduler of v1.8.0 and that of today. Worlds of today have Seeds that say so, and then our
-//! dialect goes by the rules of today; those of 2020 have none of what came later.
+//! Gardener: its scheduler of v1.8.0 and its current one. Current worlds have Seeds with the current version,
+//! so that Berth uses the current rules; worlds of 2020 have no later features.
 
 mod generate;
-mod meant;
+mod known_differences;
 
 use serde_json::{Value, json};
 
 use crate::ours::Decided;
 use crate::system::{Planted, System};
 
-/// The scheduler of today.
+/// The current scheduler.
 pub(crate) static TODAY: System = System {
     name: "gardener",
     dialect: "gardener",
@@ -20,15 +20,15 @@ pub(crate) static TODAY: System = System {
     generate: generate::today,
     fits: |world| {
         let mut seeds = world.objects.iter().filter(|object| object["kind"] == "Seed");
-        // One seed at least says that it is of today.
+        // At least one seed has the current version.
         seeds.any(|seed| seed["status"]["gardener"]["version"] == generate::VERSION)
     },
-    told,
-    meant: meant::TODAY,
+    report,
+    known: known_differences::TODAY,
     planted: PLANTED,
 };
 
-/// The scheduler that is documented.
+/// The documented scheduler.
 pub(crate) static OF_2020: System = System {
     name: "gardener-2020",
     program: "gardener-2020",
@@ -36,19 +36,19 @@ pub(crate) static OF_2020: System = System {
     generate: generate::of_2020,
     fits: |world| {
         let mut shoots = world.objects.iter().filter(|object| object["kind"] == "Shoot");
-        // It knows none without workers.
+        // It does not know workerless shoots.
         shoots.all(|shoot| {
             shoot["spec"]["provider"]["workers"]
                 .as_array()
                 .is_some_and(|workers| !workers.is_empty())
         })
     },
-    meant: meant::OF_2020,
+    known: known_differences::OF_2020,
     planted: &[],
     ..TODAY
 };
 
-fn told(decided: &Decided<'_>) -> Value {
+fn report(decided: &Decided<'_>) -> Value {
     let decision = decided.decision;
     let shoot = decided.stored.objects[&decision.demand].parse();
     if !shoot["spec"]["seedName"].is_null() || !shoot["metadata"]["deletionTimestamp"].is_null() {

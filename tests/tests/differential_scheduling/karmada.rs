@@ -1,7 +1,7 @@
-//! Karmada: the algorithm of its scheduler over an index of clusters, group after group.
+//! Karmada: the algorithm of its scheduler with an index of clusters, group by group.
 
 mod generate;
-mod meant;
+mod known_differences;
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::world::World;
 
 const CLUSTERS: &str = "cluster.karmada.io/v1alpha1";
 const BINDINGS: &str = "work.karmada.io/v1alpha2";
-/// Field of the status that names the group of clusters that took all.
+/// Field of the status with the name of the group of clusters that received all replicas.
 const OBSERVED: &str = "schedulerObservingAffinityName";
 
 pub(crate) static KARMADA: System = System {
@@ -23,12 +23,13 @@ pub(crate) static KARMADA: System = System {
     cluster: "Cluster",
     generate: generate::world,
     fits,
-    told,
-    meant: meant::MEANT,
+    report,
+    known: known_differences::KNOWN_DIFFERENCES,
     planted: PLANTED,
 };
 
-/// Whether every binding has a placement, which its webhooks let pass as far as a decision can tell.
+/// Whether every binding has a placement that satisfies those rules of the webhooks that affect
+/// decisions.
 fn fits(world: &World) -> bool {
     let mut bindings = world
         .objects
@@ -49,7 +50,7 @@ fn fits(world: &World) -> bool {
     })
 }
 
-fn told(decided: &Decided<'_>) -> Value {
+fn report(decided: &Decided<'_>) -> Value {
     let decision = decided.decision;
     let after = &decided.after()[&decision.demand];
     let mut conditions = after["status"]["conditions"].as_array().into_iter().flatten();
@@ -58,7 +59,7 @@ fn told(decided: &Decided<'_>) -> Value {
         .and_then(|condition| condition["reason"].as_str())
         .filter(|reason| *reason != "Success");
     let targets = after["spec"]["clusters"].as_array();
-    // What is not decided stays listed.
+    // Undecided clusters stay listed.
     let listed = targets.filter(|_| problem.is_none()).into_iter().flatten();
     let mut picked: Vec<String> = listed
         .map(|target| {
@@ -77,13 +78,13 @@ fn told(decided: &Decided<'_>) -> Value {
             filters.sort_by_key(ToString::to_string);
         }
     }
-    let mut told = json!({"picked": picked, "refused": refused});
+    let mut report = json!({"picked": picked, "refused": refused});
     match problem {
-        Some(problem) => told["problem"] = problem.into(),
-        // Of groups that all fail none is observed.
-        None => told["written"] = json!({"group": after["status"][OBSERVED].as_str().unwrap_or_default()}),
+        Some(problem) => report["problem"] = problem.into(),
+        // When all groups fail, none is observed.
+        None => report["written"] = json!({"group": after["status"][OBSERVED].as_str().unwrap_or_default()}),
     }
-    told
+    report
 }
 
 fn binding(object: &mut Value) -> Option<&mut Value> {

@@ -1,15 +1,16 @@
-//! Random worlds, decided by the originals' own schedulers and by us: picks, scores, what is written, and
-//! what every filter says of every cluster are equal but for what `meant` lists.
+//! Random worlds, which are decided by the originals' own schedulers and by Berth: picks, scores, writes, and
+//! the verdicts of every filter about every cluster are equal except for `known_differences`.
 //!
-//! `SCHEDULING_WORLDS` and `SCHEDULING_SEED` say how many and which ones. What needs the originals, Go
-//! modules, is part of `make e2e`, with more of them `make differential-scheduling`, and ignored elsewhere.
+//! `SCHEDULING_WORLDS` and `SCHEDULING_SEED` are the number of worlds and their seed. Tests that need the
+//! originals, which are Go modules, are part of `make e2e` and, with more worlds, of `make
+//! differential-scheduling`; they are otherwise ignored.
 
 mod blindness;
 mod compare;
 mod fleet;
 mod gardener;
 mod karmada;
-mod meant;
+mod known_differences;
 mod ocm;
 mod openmcp;
 mod ours;
@@ -26,9 +27,9 @@ use compare::{Difference, Outcome, Pair};
 use side::{Original, Ours, Side};
 use system::System;
 
-/// Without variables: a run of seconds.
+/// The default number of worlds, which takes seconds.
 const WORLDS: u64 = 300;
-/// The most differences that are made small and shown.
+/// The most differences that are reduced and reported.
 const SHOWN: usize = 12;
 
 #[test]
@@ -67,7 +68,7 @@ fn karmada_decides_the_same() {
     equal(&karmada::KARMADA);
 }
 
-/// Every system there is.
+/// Every system.
 static SYSTEMS: [&System; 6] = [
     &ocm::OCM,
     &fleet::FLEET,
@@ -77,7 +78,7 @@ static SYSTEMS: [&System; 6] = [
     &openmcp::OPENMCP,
 ];
 
-/// Decides the worlds of a seed, none of which may differ but by what is meant.
+/// Compares the worlds of a seed, which may have only known differences.
 fn equal(system: &'static System) {
     let original = Original::start(system, &program(system));
     let mut pair = Pair::new(system, Box::new(original), Box::new(Ours(system)));
@@ -87,7 +88,7 @@ fn equal(system: &'static System) {
     assert!(report.found.is_empty(), "{}", report.shown(&mut pair));
 }
 
-/// The original's program, brought up to date.
+/// The original's program, up to date.
 fn program(system: &System) -> PathBuf {
     let module = format!("peers/{}", system.program);
     let name = format!("{}-judge", system.name);
@@ -111,8 +112,8 @@ impl Report {
         total.verdicts += outcome.verdicts;
         total.refusals += outcome.refusals;
         total.settled += outcome.settled;
-        for (why, times) in outcome.meant {
-            *total.meant.entry(why).or_default() += times;
+        for (why, times) in outcome.known {
+            *total.known.entry(why).or_default() += times;
         }
         let found = outcome.found.into_iter();
         self.found.extend(found.map(|difference| (number, difference)));
@@ -120,8 +121,8 @@ impl Report {
 
     fn summary(&self, system: &System, seed: u64) -> String {
         let total = &self.total;
-        let meant = total.meant.iter();
-        let meant: Vec<String> = meant
+        let known = total.known.iter();
+        let known: Vec<String> = known
             .map(|(why, times)| format!("  {times} times meant: {why}\n"))
             .collect();
         format!(
@@ -136,11 +137,11 @@ impl Report {
             total.decisions - total.settled - self.found.len(),
             total.settled,
             self.found.len(),
-            meant.concat()
+            known.concat()
         )
     }
 
-    /// The first differences of each sort, made small.
+    /// The first differences of each sort, after reduction.
     fn shown(&self, pair: &mut Pair) -> String {
         let mut sorts = BTreeMap::new();
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -161,7 +162,7 @@ impl Report {
     }
 }
 
-/// Decides that many worlds.
+/// Compares `count` worlds.
 fn run(pair: &mut Pair, seed: u64, count: u64) -> Report {
     let mut report = Report::default();
     for number in 0..count {

@@ -1,8 +1,8 @@
-//! Open Cluster Management: its placement controller over fake listers.
+//! Open Cluster Management: its placement controller with fake listers.
 
 mod expressions;
 mod generate;
-mod meant;
+mod known_differences;
 
 use serde_json::{Value, json};
 
@@ -20,13 +20,13 @@ pub(crate) static OCM: System = System {
     cluster: "ManagedCluster",
     generate: generate::world,
     fits: |_| true,
-    told,
-    meant: meant::MEANT,
+    report,
+    known: known_differences::KNOWN_DIFFERENCES,
     planted: PLANTED,
 };
 
-/// The original's controller chooses the clusters that are offered to the filters, in one step.
-fn told(decided: &Decided<'_>) -> Value {
+/// The original's controller selects the candidates of the filters in one step.
+fn report(decided: &Decided<'_>) -> Value {
     let outcome = decided.decision.outcome.as_str();
     let problem = match outcome {
         "Ignored" | "Released" => "Ignored",
@@ -36,7 +36,7 @@ fn told(decided: &Decided<'_>) -> Value {
     if problem == "Ignored" {
         return json!({"problem": problem, "picked": [], "refused": {}});
     }
-    let mut told = json!({
+    let mut report = json!({
         "picked": decided.picked(),
         "refused": decided.refused(|filter, _| match filter {
             "ClusterSet" | "Lifecycle" => "Candidates",
@@ -45,18 +45,18 @@ fn told(decided: &Decided<'_>) -> Value {
         "written": written(decided),
     });
     if !problem.is_empty() {
-        told["problem"] = json!(problem);
-        return told;
+        report["problem"] = json!(problem);
+        return report;
     }
     for (name, value) in [("totals", decided.totals()), ("scores", decided.scores())] {
         if value != json!({}) {
-            told[name] = value;
+            report[name] = value;
         }
     }
-    told
+    report
 }
 
-/// The status and the PlacementDecisions, as they are then.
+/// The status and the PlacementDecisions after the decision.
 fn written(decided: &Decided<'_>) -> Value {
     let after = decided.after();
     let demand = &decided.decision.demand;
@@ -89,7 +89,7 @@ fn written(decided: &Decided<'_>) -> Value {
     })
 }
 
-/// The placement's spec, where `object` is one.
+/// The spec, if `object` is a placement.
 fn spec(object: &mut Value) -> Option<&mut Value> {
     (object["kind"] == "Placement").then(|| &mut object["spec"])
 }

@@ -1,8 +1,8 @@
-//! openMCP: its operator's scheduler over a fake client. Its filters are no functions of their own: what is
-//! compared is whether a Cluster can be taken, asked in a world in which it is the only one.
+//! openMCP: its operator's scheduler with a fake client. Its filters are not separate functions: the
+//! comparison is whether a Cluster is feasible, in a world in which it is the only one.
 
 mod generate;
-mod meant;
+mod known_differences;
 
 use std::collections::BTreeMap;
 
@@ -25,13 +25,13 @@ pub(crate) static OPENMCP: System = System {
     cluster: "Cluster",
     generate: generate::world,
     fits,
-    told,
-    meant: meant::MEANT,
+    report,
+    known: known_differences::KNOWN_DIFFERENCES,
     planted: PLANTED,
 };
 
-/// Whether no request was given a Cluster that is being deleted: an API server lets nobody hold that any
-/// more, and the fake client does.
+/// Whether no request has a Cluster that is being deleted: an API server does not accept a new finalizer on
+/// it, and the fake client does.
 fn fits(world: &World) -> bool {
     let all = |kind: &'static str| world.objects.iter().filter(move |object| object["kind"] == kind);
     all("ClusterRequest").all(|request| {
@@ -44,11 +44,11 @@ fn fits(world: &World) -> bool {
     })
 }
 
-fn told(decided: &Decided<'_>) -> Value {
+fn report(decided: &Decided<'_>) -> Value {
     let demand = &decided.decision.demand;
     let before = decided.stored.objects[demand].parse();
     let mut after = decided.after();
-    // What is being deleted goes with its last finalizer.
+    // An object that is being deleted is removed with its last finalizer.
     after.retain(|_, object| {
         let held = object["metadata"]["finalizers"]
             .as_array()
@@ -79,7 +79,7 @@ fn told(decided: &Decided<'_>) -> Value {
     })
 }
 
-/// Every Cluster there is then.
+/// Every Cluster after the decision.
 fn clusters(after: &BTreeMap<Key, Value>) -> Value {
     let mut all = json!({});
     for (key, cluster) in after.iter().filter(|(_, object)| object["kind"] == "Cluster") {

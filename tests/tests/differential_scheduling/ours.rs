@@ -1,4 +1,4 @@
-//! Our decisions, told as the originals tell theirs.
+//! Berth's decisions, in the format of the originals' decisions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use serde_json::{Map, Value, json};
 use crate::system::System;
 use crate::world::{Stored, now};
 
-/// One decision and the world it was made on.
+/// A decision, and its world.
 pub(crate) struct Decided<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) decision: &'a Decision,
     pub(crate) stored: &'a Stored,
 }
 
-/// Decides every demand on the world as it is.
+/// Decides every demand in the unchanged world.
 pub(crate) fn decide(system: &System, stored: &Stored) -> Result<Value, String> {
     let mut world = berth_engine::World::empty(system.dialect());
     if !stored.configuration.is_null() {
@@ -43,12 +43,12 @@ pub(crate) fn decide(system: &System, stored: &Stored) -> Result<Value, String> 
             decision: &decision,
             stored,
         };
-        verdicts.insert(place(&demand), (system.told)(&decided));
+        verdicts.insert(place(&demand), (system.report)(&decided));
     }
     Ok(Value::Object(verdicts))
 }
 
-/// A demand as the originals name it.
+/// The originals' name of a demand.
 fn place(demand: &Key) -> String {
     if demand.namespace.is_empty() {
         demand.name.to_string()
@@ -62,13 +62,14 @@ impl Decided<'_> {
         self.snapshot.inventory.cluster_name(candidate).to_string()
     }
 
-    /// The clusters that are picked, best first.
+    /// The picked clusters in order of their rank.
     pub(crate) fn picked(&self) -> Vec<String> {
         let picked = self.decision.solved.picked.iter();
         picked.map(|&candidate| self.name(candidate)).collect()
     }
 
-    /// The filters that refuse each cluster, in order, each once and by the name that `rename` gives it.
+    /// The filters that refuse each cluster, in order, without duplicates, and with their names from
+    /// `rename`.
     pub(crate) fn refused(&self, rename: impl Fn(&'static str, &'static str) -> &'static str) -> Value {
         let inventory = &self.snapshot.inventory;
         let mut refused: BTreeMap<String, Vec<&'static str>> = BTreeMap::new();
@@ -91,7 +92,7 @@ impl Decided<'_> {
         json!(totals.collect::<BTreeMap<_, _>>())
     }
 
-    /// The parts of the scores, by cluster and scorer; what has no entry is left out.
+    /// The parts of the scores by cluster and scorer, without missing ones.
     pub(crate) fn scores(&self) -> Value {
         let solved = &self.decision.solved;
         let mut scores: BTreeMap<String, BTreeMap<&str, i64>> = BTreeMap::new();
@@ -107,7 +108,7 @@ impl Decided<'_> {
         json!(scores)
     }
 
-    /// Every object as it is once the decision's writes were made.
+    /// Every object after the decision's writes.
     pub(crate) fn after(&self) -> BTreeMap<Key, Value> {
         let objects = self.stored.objects.iter();
         let mut after: BTreeMap<Key, Value> = objects

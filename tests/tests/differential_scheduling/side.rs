@@ -1,4 +1,4 @@
-//! The side that decides: an original, or we.
+//! A side of the comparison: an original, or Berth.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::Path;
@@ -9,13 +9,14 @@ use serde_json::Value;
 use crate::system::System;
 use crate::world::World;
 
-/// Decides every demand of a world: by the demand's namespace and name, what was decided and why.
+/// A decider of every demand of a world.
 pub(crate) trait Side {
-    /// Decision, or the reason why `world` has none: it is none.
+    /// Decisions with their reasons by the demand's namespace and name, or the reason why `world` is
+    /// invalid.
     fn decide(&mut self, world: &World) -> Result<Value, String>;
 }
 
-/// An original, as a process that answers a line with a line.
+/// An original, in a process that answers each line with a line.
 pub(crate) struct Original {
     system: &'static System,
     child: Child,
@@ -59,13 +60,13 @@ impl Side for Original {
 
 impl Drop for Original {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
+        // Both fail only when it has already ended.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// Ours: the dialect's inventory.
+/// Berth, with the dialect's inventory.
 pub(crate) struct Ours(pub(crate) &'static System);
 
 impl Side for Ours {

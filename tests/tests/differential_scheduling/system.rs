@@ -1,4 +1,4 @@
-//! The systems that are compared: how their worlds are drawn, what is told of a decision, and what is meant.
+//! The compared systems: the generators of their worlds, the reports of decisions, and the known differences.
 
 use std::sync::Arc;
 
@@ -6,37 +6,37 @@ use berth_dialect_contract::Dialect;
 use berth_tests::differential::Draw;
 use serde_json::Value;
 
-use crate::meant::Meant;
+use crate::known_differences::KnownDifference;
 use crate::ours::Decided;
 use crate::world::World;
 
-/// An original and our dialect.
+/// An original, and its dialect in Berth.
 pub(crate) struct System {
     /// Name of the system.
     pub(crate) name: &'static str,
-    /// Our dialect.
+    /// The dialect in Berth.
     pub(crate) dialect: &'static str,
-    /// The folder of its Go program below `tests/peers`.
+    /// The folder of the Go program below `tests/peers`.
     pub(crate) program: &'static str,
     /// Linker flags of the Go program.
     pub(crate) linked: &'static [&'static str],
-    /// Number of filters that judge each cluster.
+    /// Number of filters of each cluster.
     pub(crate) filters: usize,
-    /// The resource of the clusters, in words.
+    /// The resource of the clusters, for messages.
     pub(crate) cluster: &'static str,
-    /// Draws a world.
+    /// Generates a world.
     pub(crate) generate: fn(&mut Draw) -> World,
-    /// Whether a world can come about: while one is made smaller, others turn up.
+    /// Whether a world is possible: a reduction also yields impossible ones.
     pub(crate) fits: fn(&World) -> bool,
-    /// Tells a decision of ours as the program tells the original's.
-    pub(crate) told: fn(&Decided<'_>) -> Value,
-    /// The differences that are meant.
-    pub(crate) meant: &'static [Meant],
-    /// Faults that are planted to be seen.
+    /// Reports Berth's decision in the program's format.
+    pub(crate) report: fn(&Decided<'_>) -> Value,
+    /// The known differences.
+    pub(crate) known: &'static [KnownDifference],
+    /// Changes that the comparison must find.
     pub(crate) planted: &'static [Planted],
 }
 
-/// A change of one side that must be seen.
+/// A change of one side that the comparison must find.
 pub(crate) struct Planted {
     pub(crate) name: &'static str,
     /// Changes one object of the world.

@@ -1,4 +1,4 @@
-//! A world to decide on: everything there is at one instant, as plain JSON.
+//! The objects of a test at one instant, as plain JSON.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// The instant of all decisions.
 pub(crate) const NOW: &str = "2021-10-28T09:00:00Z";
 
-/// Everything there is.
+/// The objects of a test, and a configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct World {
     pub(crate) objects: Vec<Value>,
@@ -20,7 +20,7 @@ pub(crate) struct World {
     pub(crate) configuration: Value,
 }
 
-/// A world as an API server would have stored it: with the kinds' defaults, in the order of keys.
+/// A world as an API server stores it: with the kinds' defaults, in the order of keys.
 pub(crate) struct Stored {
     pub(crate) objects: BTreeMap<Key, Arc<Object>>,
     pub(crate) configuration: Value,
@@ -32,7 +32,7 @@ pub(crate) fn now() -> Timestamp {
 }
 
 impl World {
-    /// Reads every object as an API server would store it.
+    /// Reads every object as an API server stores it.
     pub(crate) fn stored(&self, dialect: &dyn Dialect) -> Result<Stored, String> {
         let catalog = Catalog::new(dialect.kinds());
         let mut objects = BTreeMap::new();
@@ -48,8 +48,8 @@ impl World {
         })
     }
 
-    /// The `place`th way to make it smaller: without one of its objects, then without one of the items of a
-    /// list in it, then without one of the members of an object.
+    /// The reduction with this number: first without one of the objects, then without one of the items of a
+    /// list, then without one of the members of an object.
     pub(crate) fn smaller(&self, place: usize) -> Option<Self> {
         let mut fewer = self.clone();
         if place < self.objects.len() {
@@ -77,7 +77,7 @@ impl World {
         None
     }
 
-    /// As YAML, for `berth simulate` and for whoever reads it.
+    /// The world as YAML, for `berth simulate` and for reports.
     pub(crate) fn shown(&self) -> String {
         let configuration =
             (!self.configuration.is_null()).then(|| json!({"configuration": self.configuration}));
@@ -89,7 +89,7 @@ impl World {
 }
 
 impl Stored {
-    /// The line the originals read.
+    /// The input line of the originals.
     pub(crate) fn line(&self) -> String {
         let objects: Vec<Value> = self.objects.values().map(|object| object.parse()).collect();
         let mut world = json!({"now": NOW, "objects": objects});
@@ -100,7 +100,7 @@ impl Stored {
     }
 }
 
-/// An object as it would be stored; one that the dialect reads and does not serve is taken as it is.
+/// An object as it is stored; one of a kind that the dialect reads but does not serve is not changed.
 fn read(dialect: &dyn Dialect, catalog: &Catalog, value: &Value) -> Result<(Key, Arc<Object>), String> {
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("/apiVersion"), text("/kind"));
@@ -121,7 +121,7 @@ fn read(dialect: &dyn Dialect, catalog: &Catalog, value: &Value) -> Result<(Key,
     Ok((key, Arc::new(object)))
 }
 
-/// Every item of every list, as the JSON pointer of the list and the item's place.
+/// Every item of every list, as the JSON pointer of the list and the item's index.
 fn items(value: &Value) -> Vec<(String, usize)> {
     let mut into = Vec::new();
     collect(value, "", &mut into);

@@ -1,8 +1,8 @@
-//! Admission policies on kube-apiserver, which has Placements as a CustomResourceDefinition, and on a Berth
-//! that owns them: the same writes get the same verdicts, messages and warnings, and become the same objects.
+//! Comparison of admission policies on kube-apiserver, which has Placements as a CustomResourceDefinition,
+//! and on a Berth that owns them: equal writes have equal verdicts, messages, warnings and resulting objects.
 
 mod cases;
-mod meant;
+mod known_differences;
 mod rights;
 mod types;
 
@@ -18,7 +18,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 const NAMESPACE: &str = "policies";
-/// Numbers of clusters that are wanted in the writes of a case.
+/// Numbers of requested clusters in the writes of a case.
 const NUMBERS: std::ops::Range<i64> = 0..7;
 
 /// One of the two servers.
@@ -42,8 +42,8 @@ impl<'a> Side<'a> {
             .succeeds();
     }
 
-    /// Creates the objects that the cases need, and then the policies: all at once, so that the last one is
-    /// in force when the others are.
+    /// Creates the objects of the cases, and then all policies at once, so that the last one is in force when
+    /// the others are.
     async fn prepare(&self, cases: &[Case]) {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": {"tier": "gold"}}});
         self.apply(&[namespace]);
@@ -54,7 +54,7 @@ impl<'a> Side<'a> {
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": BOB}]});
         let mut first = cases::parameters(NAMESPACE);
         first.extend([role, bound]);
-        // Before there is a policy about them.
+        // Before the first policy about them.
         for case in cases {
             if !matches!(case.requests, Requests::Creates | Requests::CreatesOfBob) {
                 first.push(placement(case, &format!("{}-0", case.name), 3));
@@ -66,7 +66,8 @@ impl<'a> Side<'a> {
         self.until_in_force(cases).await;
     }
 
-    /// kube-apiserver takes up policies some time after they are written, and parameters after them.
+    /// Waits until the policies are in force: kube-apiserver reads them some time after their write,
+    /// and parameters after them.
     async fn until_in_force(&self, cases: &[Case]) {
         for name in ["plain", "labels", "param-named", "param-selected"] {
             let case = cases.iter().find(|case| case.name == name).expect("it is there");
@@ -90,7 +91,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// One write of a case, as a dry run.
+    /// Sends one write of a case, as a dry run.
     async fn send(&self, case: &Case, number: i64) -> Answer {
         let base = format!("/apis/{GROUP}/v1beta1/namespaces/{NAMESPACE}/placements");
         let own = format!("{base}/{}-0", case.name);
@@ -135,7 +136,7 @@ fn placement(case: &Case, name: &str, number: i64) -> Value {
         "spec": {"numberOfClusters": number}})
 }
 
-/// Parts of an answer that clients use.
+/// The parts of an answer that clients use.
 fn outcome(answer: &Answer) -> Value {
     let body = answer.json();
     let mut warnings: Vec<&str> = answer
@@ -169,7 +170,7 @@ async fn policies_say_of_placements_what_kube_apiserver_says_of_them_as_custom_r
     let cases = cases::all();
     reference.prepare(&cases).await;
     other.prepare(&cases).await;
-    let (mut sent, mut equal, mut meant) = (0, 0, Vec::new());
+    let (mut sent, mut equal, mut known) = (0, 0, Vec::new());
     let mut differences = Vec::new();
     for case in &cases {
         let numbers = match case.requests {
@@ -182,8 +183,8 @@ async fn policies_say_of_placements_what_kube_apiserver_says_of_them_as_custom_r
             sent += 1;
             if right == ours {
                 equal += 1;
-            } else if let Some(why) = meant::why(case.name) {
-                meant.push(format!("{}: {why}", case.name));
+            } else if let Some(why) = known_differences::why(case.name) {
+                known.push(format!("{}: {why}", case.name));
             } else {
                 differences.push(format!(
                     "{} with {number}:\n  kube-apiserver {right}\n  Berth          {ours}",
@@ -192,11 +193,11 @@ async fn policies_say_of_placements_what_kube_apiserver_says_of_them_as_custom_r
             }
         }
     }
-    meant.dedup();
+    known.dedup();
     println!(
         "{} policies, {sent} requests to each, {equal} equal\n{}",
         cases.len(),
-        meant.join("\n")
+        known.join("\n")
     );
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

@@ -1,5 +1,5 @@
-//! Berth behind a real kube-apiserver. These tests build and run one, so they are `make e2e`, and ignored
-//! elsewhere.
+//! Berth behind a real kube-apiserver. These tests build and run one, so they are part of `make e2e`, and
+//! otherwise ignored.
 
 mod control_plane;
 mod examples;

@@ -1,7 +1,7 @@
-//! Hubs that live: other schedulers run there, as real processes under their own rights, people change
-//! things, and Berth looks, observes, decides and goes away again. The audit log of a real kube-apiserver is
-//! the witness. These tests build and run a kube-apiserver, Open Cluster Management's placement controller
-//! and Gardener's API server and scheduler, so they are `make e2e`, and ignored elsewhere.
+//! Active hubs: other schedulers run there, as real processes with their own rights, users change objects,
+//! and Berth reads, observes, decides and is uninstalled again. The audit log of a real kube-apiserver proves
+//! each step. These tests build and run a kube-apiserver, Open Cluster Management's placement controller and
+//! Gardener's API server and scheduler, so they are part of `make e2e`, and otherwise ignored.
 
 mod dump;
 mod fleet;
@@ -19,7 +19,7 @@ use berth_tests::hub::Hub;
 use berth_tests::hub::installation::Installation;
 use serde_json::json;
 
-/// Runs `berth` with these words as the user of a kubeconfig.
+/// Runs `berth` with these arguments as the user of a kubeconfig.
 fn berth(kubeconfig: &Path, words: &str) -> Output {
     Command::new(berth_tests::berth())
         .args(words.split(' '))
@@ -29,7 +29,7 @@ fn berth(kubeconfig: &Path, words: &str) -> Output {
 }
 
 /// Both outputs of a program, for messages of tests.
-fn told(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     let [out, err] =
         [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     format!("{out}{err}")
@@ -40,7 +40,7 @@ fn for_ocm() -> Installation {
     Installation::new(&["--source=ocm=hub"])
 }
 
-/// Stores the mode of a system.
+/// Sets the mode of a system.
 fn set_mode(hub: &Hub, system: &str, mode: &str) {
     let configuration = json!({
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
@@ -51,7 +51,7 @@ fn set_mode(hub: &Hub, system: &str, mode: &str) {
         .succeeds();
 }
 
-/// Waits until `berth check` finds nothing wrong. No Pod runs here, so that the Deployment is said to be
+/// Waits until `berth check` succeeds. Pods do not run here, so the test sets the Deployment's status to
 /// ready.
 fn healthy(hub: &Hub) {
     hub.kubectl_args(&[
@@ -73,35 +73,35 @@ fn healthy(hub: &Hub) {
         if check.status.success() {
             return;
         }
-        last = told(&check);
+        last = output_text(&check);
         std::thread::park_timeout(std::time::Duration::from_millis(200));
     }
     panic!("berth check finds something wrong:\n{last}");
 }
 
-/// Requires that Berth would decide every request as it is decided.
+/// Requires that Berth's decision of every request equals the existing one.
 fn agrees(hub: &Hub) {
     let compare = berth(
         &hub.admin(),
         "compare --only-different --exit-code --agreement-grace-period=0s",
     );
-    assert!(compare.status.success(), "{}", told(&compare));
+    assert!(compare.status.success(), "{}", output_text(&compare));
 }
 
-/// Waits until the observing Berth says of every request, and of as many as are there, that it agrees.
-fn says_that_it_agrees(hub: &Hub) {
+/// Waits until the observing Berth reports agreement for every existing request.
+fn wait_for_agreement(hub: &Hub) {
     let requests = hub.versions(berth_tests::ocm::PLACEMENTS).len();
-    let told = || {
+    let agreements = || {
         let list = hub
             .kubectl("get decisions -A --field-selector status.agrees=True -o name")
             .succeeds();
         list.lines().count()
     };
-    berth_tests::until("every decision to agree", told, |count| *count == requests);
+    berth_tests::until("every decision to agree", agreements, |count| *count == requests);
 }
 
-/// Waits until a namespace is gone.
-fn gone(hub: &Hub, namespace: &str) {
+/// Waits until a namespace is deleted.
+fn wait_for_deletion(hub: &Hub, namespace: &str) {
     eventually("the namespace to be gone", || {
         let output = hub.kubectl(&format!("get namespace {namespace}")).run();
         output.err.contains("NotFound").then_some(())

@@ -1,14 +1,15 @@
-//! Generated requests to kube-apiserver, which has our kinds as CustomResourceDefinitions, and to a Berth
-//! that owns them: the answers are equal but for what [`meant`] lists.
+//! Generated requests to kube-apiserver, which has Berth's kinds as CustomResourceDefinitions, and to a Berth
+//! that owns them: the answers are equal except for the [`known_differences`].
 //!
-//! `DIFFERENTIAL_SEQUENCES` and `DIFFERENTIAL_SEED` say how many and which ones. What needs a kube-apiserver
-//! is part of `make e2e`, with more of them `make differential`, and ignored elsewhere.
+//! `DIFFERENTIAL_SEQUENCES` and `DIFFERENTIAL_SEED` are the number of sequences and their seed. Tests that
+//! need a kube-apiserver are part of `make e2e` and, with more sequences, of `make differential`; they are
+//! otherwise ignored.
 
 mod blindness;
 mod compare;
 mod generate;
 mod kinds;
-mod meant;
+mod known_differences;
 mod normal;
 mod request;
 mod rows;
@@ -25,13 +26,13 @@ use compare::{Difference, Outcome, Pair};
 use futures::StreamExt as _;
 use side::Side;
 
-/// Without variables: a run of less than a minute.
+/// The default number of sequences, which takes less than a minute.
 const SEQUENCES: u64 = 300;
-/// Number of sequences that run beside each other.
+/// Number of parallel sequences.
 const BESIDE: usize = 8;
-/// The most differences that are made small and shown.
+/// The most differences that are reduced and reported.
 const SHOWN: usize = 25;
-/// Nothing may change objects but the requests.
+/// Only the requests may change objects.
 const NO_CONTROLLERS: &str = "--controllers=-ocm,-fleet,-gardener,-karmada,-openmcp,-kcp-placement,-kcp-namespace,-kcp-resource,\
                               -kcp-location,-kcp-heartbeat";
 
@@ -51,7 +52,7 @@ async fn several_managers_own_what_they_own_on_kube_apiserver() {
     equal(pair, generate::managers).await;
 }
 
-/// Runs the sequences, none of which may differ but by what is meant.
+/// Runs the sequences, which may have only known differences.
 async fn equal(pair: Pair, sequence: Sequence) {
     let pair = Arc::new(pair);
     let seed = variable("DIFFERENTIAL_SEED", 1);
@@ -76,7 +77,7 @@ struct World {
 }
 
 impl World {
-    /// The ones that the tests of this program share; they end with the last test that has them.
+    /// The shared servers of this program's tests, which end with the last test that uses them.
     async fn shared() -> Arc<Self> {
         static SHARED: Mutex<Weak<World>> = Mutex::new(Weak::new());
         let started = tokio::task::spawn_blocking(|| {
@@ -121,7 +122,7 @@ impl World {
     }
 }
 
-/// A standalone server on which nothing but requests changes objects.
+/// A standalone server on which only requests change objects.
 fn quiet_server() -> Server {
     let server = Server::start_with(&[NO_CONTROLLERS]);
     server.bind_by_hand(&SYSTEMS);
@@ -133,7 +134,7 @@ fn quiet_server() -> Server {
 struct Report {
     sequences: usize,
     requests: usize,
-    meant: BTreeMap<&'static str, usize>,
+    known: BTreeMap<&'static str, usize>,
     found: Vec<(u64, Difference)>,
 }
 
@@ -141,16 +142,16 @@ impl Report {
     fn add(&mut self, number: u64, outcome: Outcome) {
         self.sequences += 1;
         self.requests += outcome.requests;
-        for (why, times) in outcome.meant {
-            *self.meant.entry(why).or_default() += times;
+        for (why, times) in outcome.known {
+            *self.known.entry(why).or_default() += times;
         }
         self.found
             .extend(outcome.difference.map(|difference| (number, difference)));
     }
 
     fn summary(&self, seed: u64) -> String {
-        let meant: Vec<String> = self
-            .meant
+        let known: Vec<String> = self
+            .known
             .iter()
             .map(|(why, times)| format!("  {times} times meant: {why}\n"))
             .collect();
@@ -159,11 +160,11 @@ impl Report {
             self.sequences,
             self.requests,
             self.sequences - self.found.len(),
-            meant.concat()
+            known.concat()
         )
     }
 
-    /// The first differences of each sort, made small.
+    /// The first differences of each sort, after reduction.
     async fn shown(&self, pair: &Pair) -> String {
         let mut text = format!("{} of {} sequences differ\n", self.found.len(), self.sequences);
         let mut sorts = BTreeMap::new();
@@ -179,7 +180,7 @@ impl Report {
     }
 }
 
-/// Runs that many sequences.
+/// Runs `count` sequences.
 async fn run(pair: &Arc<Pair>, sequence: Sequence, seed: u64, count: u64) -> Report {
     let outcomes = futures::stream::iter(0..count).map(|number| {
         let pair = Arc::clone(pair);

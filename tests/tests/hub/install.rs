@@ -1,6 +1,6 @@
-//! Berth installed on a real kube-apiserver as `berth manifests` says: applied, registered, trusted, asked by
-//! webhooks, given a new CA, and taken off again. These tests build and run a kube-apiserver, so they are
-//! `make e2e`, and ignored elsewhere.
+//! Installation of Berth on a real kube-apiserver with `berth manifests`: apply, registration, trust,
+//! webhooks, rotation of the CA, and uninstallation. These tests build and run a kube-apiserver, so they are
+//! part of `make e2e`, and otherwise ignored.
 
 mod apply;
 mod chart;

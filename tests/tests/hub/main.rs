@@ -1,5 +1,6 @@
-//! Berth behind a real kube-apiserver, which these tests build and run: they are `make e2e`, and ignored
-//! elsewhere. A test that needs a hub as nobody left it starts its own; modules share one where that is said.
+//! Berth behind a real kube-apiserver, which these tests build and run: they are part of `make e2e`, and
+//! otherwise ignored. A test that needs a fresh hub starts its own; some modules share one, as documented
+//! there.
 
 mod admission;
 mod basics;

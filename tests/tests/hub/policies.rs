@@ -1,6 +1,6 @@
-//! Webhooks that somebody set up on the hub, about objects that Berth owns: kube-apiserver does not call them
-//! for aggregated kinds, so Berth does. A real kube-apiserver, so these tests are `make e2e`, and ignored
-//! elsewhere.
+//! The hub's webhooks about objects that Berth owns: kube-apiserver does not call them for aggregated kinds,
+//! so Berth does. These tests build and run a real kube-apiserver, so they are part of `make e2e`, and
+//! otherwise ignored.
 
 #[allow(dead_code, reason = "the unit tests of the calling side use the rest of it")]
 #[path = "../../../apiserver/aggregation/src/policies/tests/server.rs"]
@@ -29,13 +29,14 @@ const GROUP: &str = "cluster.open-cluster-management.io";
 /// Namespace of the Services of webhooks.
 const POLICIES: &str = "policies";
 
-/// Runtime of the webhooks while kubectl is waited for.
+/// Runtime of the webhooks during calls of kubectl.
 fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| Runtime::new().expect("a runtime can be made"))
 }
 
-/// The hub of this module, and its Berth. Other modules' objects are no concern of the webhooks here.
+/// The shared hub of this module, with its Berth. The webhooks here do not match other modules'
+/// objects.
 fn shared() -> &'static Hub {
     static SHARED: OnceLock<(Hub, Berth)> = OnceLock::new();
     let (hub, _) = SHARED.get_or_init(|| {
@@ -46,7 +47,7 @@ fn shared() -> &'static Hub {
     hub
 }
 
-/// The namespace of one test, a webhook behind a Service of the hub named after it, and the hub itself.
+/// The namespace of one test, a webhook behind a Service of the same name, and the hub.
 struct Scene {
     hub: &'static Hub,
     name: &'static str,
@@ -58,7 +59,7 @@ impl Scene {
         let hub = shared();
         hub.ensure(&["create", "namespace", name]);
         hub.ensure(&["create", "namespace", POLICIES]);
-        // The certificate has no other name: neither an address nor `localhost` would be believed.
+        // The certificate has no other name: neither an address nor `localhost` would be accepted.
         let host = format!("{name}.{POLICIES}.svc");
         let server = runtime().block_on(Server::start(&[&host], SystemClock.now(), say));
         let service = json!({
@@ -76,8 +77,8 @@ impl Scene {
         json!({"service": service, "caBundle": STANDARD.encode(&self.server.ca)})
     }
 
-    /// Sets the webhook up on the hub, for creates of placements in the test's namespace, with `fields` over
-    /// that.
+    /// Registers the webhook on the hub, for creates of placements in the test's namespace, with further
+    /// `fields`.
     fn configure(&self, kind: &str, fields: &Value) {
         let mut hook = json!({
             "name": format!("{}.policies.example", self.name),
@@ -109,8 +110,8 @@ impl Scene {
         .to_string()
     }
 
-    /// Tries to create placements, as dry runs, until the configuration is in force: until one fails. What it
-    /// said.
+    /// Tries to create placements, as dry runs, until the configuration is in force and one fails. Returns
+    /// the error.
     fn refusal(&self, arguments: &str) -> String {
         eventually("the configuration to be in force", || {
             let command = format!("create -f - {arguments}");

@@ -1,6 +1,6 @@
-//! Publications on a real hub: Berth writes into the CustomResourceDefinitions that are there, upstream's
-//! own, and leaves alone what is not its own. These tests build and run a kube-apiserver, so they are `make
-//! e2e`, and ignored elsewhere.
+//! Publications on a real hub: Berth writes objects of upstream's own CustomResourceDefinitions, and does not
+//! change others' objects. These tests build and run a kube-apiserver, so they are part of `make e2e`, and
+//! otherwise ignored.
 
 #[cfg(debug_assertions)]
 mod crashes;
@@ -38,7 +38,7 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("the path is text")
 }
 
-/// A hub with OCM's example fleet, one placed Placement, and Berth; nothing is published yet.
+/// Starts a hub with OCM's example fleet, one placed Placement, and Berth, without a Publication.
 fn placed() -> (Hub, Berth) {
     let hub = Hub::start();
     berth::apply_definitions(&hub);
@@ -75,10 +75,10 @@ fn published(hub: &Hub, name: &str) -> Option<(String, String)> {
     Some((text("reason"), text("message")))
 }
 
-fn told(hub: &Hub, name: &str, reason: &str) -> String {
+fn reason_message(hub: &Hub, name: &str, reason: &str) -> String {
     eventually(&format!("Publication {name} to say {reason}"), || {
-        let (said, message) = published(hub, name)?;
-        (said == reason).then_some(message)
+        let (current, message) = published(hub, name)?;
+        (current == reason).then_some(message)
     })
 }
 
@@ -97,7 +97,7 @@ fn names(hub: &Hub, what: &str, namespace: &str) -> BTreeSet<String> {
 fn a_hub_is_published_on_once_it_has_the_kinds_and_what_others_made_is_left_alone() {
     let (hub, _berth) = placed();
     publish(&hub, "argo", "argocd");
-    let message = told(&hub, "argo", "KindsMissing");
+    let message = reason_message(&hub, "argo", "KindsMissing");
     assert!(message.contains(PROFILES), "{message}");
 
     upstream_definitions(&hub);
@@ -105,7 +105,7 @@ fn a_hub_is_published_on_once_it_has_the_kinds_and_what_others_made_is_left_alon
     foreign::profile(&hub, "fleet-system", "member-1", "KubeFleet");
     publish(&hub, "kueue", "kueue-system");
     publish(&hub, "fleet", "fleet-system");
-    told(&hub, "argo", "Published");
+    reason_message(&hub, "argo", "Published");
     let profiles = names(&hub, PROFILES, "argocd");
     assert!(profiles.contains("cluster1.ocm"), "{profiles:?}");
     let decisions = items(&hub, DECISIONS, "argocd");
@@ -133,7 +133,7 @@ fn a_hub_is_published_on_once_it_has_the_kinds_and_what_others_made_is_left_alon
         "{managers:?}"
     );
 
-    let message = told(&hub, "kueue", "NameTaken");
+    let message = reason_message(&hub, "kueue", "NameTaken");
     assert!(
         message.contains("cluster1.ocm") && message.contains("somebody"),
         "{message}"
@@ -143,7 +143,7 @@ fn a_hub_is_published_on_once_it_has_the_kinds_and_what_others_made_is_left_alon
         .json();
     assert_eq!(theirs["spec"]["displayName"], "theirs");
     assert!(theirs["metadata"]["annotations"].is_null(), "{theirs}");
-    let message = told(&hub, "fleet", "NamespaceOfAnother");
+    let message = reason_message(&hub, "fleet", "NamespaceOfAnother");
     assert!(message.contains("KubeFleet"), "{message}");
     assert_eq!(
         names(&hub, PROFILES, "fleet-system"),
@@ -171,7 +171,7 @@ fn what_consumers_write_on_a_hub_stays_and_a_finalizer_of_theirs_is_waited_for()
     let (hub, _berth) = placed();
     upstream_definitions(&hub);
     publish(&hub, "argo", "argocd");
-    told(&hub, "argo", "Published");
+    reason_message(&hub, "argo", "Published");
     let patch = |patch: &Value, further: &[&str]| {
         let text = patch.to_string();
         let mut arguments = vec![

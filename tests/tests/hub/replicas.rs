@@ -1,5 +1,6 @@
-//! Several Berths behind one hub. These tests build and run a real kube-apiserver, so they are `make e2e`,
-//! and ignored elsewhere; those on etcd need a program that can (`cargo build -p berth --features etcd`).
+//! Several Berths behind one hub. These tests build and run a real kube-apiserver, so they are part of `make
+//! e2e`, and otherwise ignored; those on etcd need a program with that feature (`cargo build -p berth
+//! --features etcd`).
 
 mod capacity;
 mod crowd;

@@ -1,6 +1,6 @@
-//! Every system's objects on a real hub, as CustomResourceDefinitions rendered from the kinds: Berth decides
-//! over copies and writes there. These tests build and run a kube-apiserver, so they are `make e2e`, and
-//! ignored elsewhere.
+//! Every system's objects on a real hub, with CustomResourceDefinitions rendered from the kinds: Berth
+//! decides with copies and writes to the hub. These tests build and run a kube-apiserver, so they are part of
+//! `make e2e`, and otherwise ignored.
 
 mod beside_etcd;
 mod binding;
@@ -8,7 +8,7 @@ mod by_themselves;
 mod gardener;
 mod idle;
 mod kcp;
-mod lost;
+mod outage;
 mod overruled;
 mod system;
 
@@ -18,7 +18,8 @@ use berth_tests::hub::Hub;
 use berth_tests::hub::berth::{self, Berth};
 use berth_tests::systems::SYSTEMS;
 
-/// The hub of this program, and its Berth: with the systems' definitions and fleets, all bound by hand.
+/// The shared hub of this program, and its Berth, with the systems' definitions and fleets, without
+/// automatic binding.
 fn shared() -> &'static Hub {
     static SHARED: OnceLock<(Hub, Berth)> = OnceLock::new();
     let (hub, _) = SHARED.get_or_init(|| {

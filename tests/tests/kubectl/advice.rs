@@ -1,5 +1,5 @@
-//! Advice through `kubectl`: what is told is so, is done by the line that is told, and shows nobody what they
-//! may not read (docs/reference.md, "Advice").
+//! Advice through `kubectl`: it is true, its command applies it, and it contains no data that the user may
+//! not read (docs/reference.md, "Advice").
 
 use std::path::Path;
 use std::process::Command;
@@ -26,15 +26,15 @@ fn about<'a>(advice: &'a Value, cluster: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{cluster}: {advice:#}"))
 }
 
-/// Runs a line of a shell as the person of `kubeconfig`.
+/// Runs a shell command as the user of `kubeconfig`.
 fn shell(line: &str, kubeconfig: &Path) -> String {
     let output = Command::new("sh")
         .args(["-c", line])
         .env("KUBECONFIG", kubeconfig)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{line}: {said}");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{line}: {errors}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -70,7 +70,7 @@ fn the_lines_that_are_told_make_the_target_fit() {
         .iter()
         .find(|candidate| candidate["clusterName"] == "aws-guarded");
     assert_eq!(guarded.unwrap()["feasible"], true, "{report:#}");
-    // A feasible one that others outrank is had by its name.
+    // A feasible cluster with a lower rank is selected by its name.
     let one = raw(
         &server,
         &admin,
@@ -108,7 +108,7 @@ fn a_scheduling_has_advice_where_it_is_asked_for() {
 #[test]
 fn bad_questions_are_refused_with_what_to_write_instead() {
     let server = gardener();
-    for (query, said) in [
+    for (query, message) in [
         ("advice?limit=many", "invalid limit \"many\""),
         ("advice?cluster=nowhere", "no cluster named \"nowhere\""),
         (
@@ -123,7 +123,7 @@ fn bad_questions_are_refused_with_what_to_write_instead() {
         let refused = server
             .kubectl_args(&["get", "--raw", &format!("{DECISION}/{query}")])
             .fails();
-        assert!(refused.contains(said), "{query}: {refused}");
+        assert!(refused.contains(message), "{query}: {refused}");
     }
     let gone = server
         .kubectl("-n garden-dev get decision nobody.gardener --subresource=advice")
@@ -135,8 +135,8 @@ fn bad_questions_are_refused_with_what_to_write_instead() {
 fn advice_is_a_right_of_its_own_and_hides_what_its_reader_may_not_get() {
     let server = gardener();
     let eve = server.kubeconfig_for("eve", &[]);
-    let asked = ["get", "--raw", &format!("{DECISION}/advice")];
-    let refused = server.kubectl_as(&eve, &asked).fails();
+    let words = ["get", "--raw", &format!("{DECISION}/advice")];
+    let refused = server.kubectl_as(&eve, &words).fails();
     assert!(
         refused.contains("cannot get resource \"decisions/advice\""),
         "{refused}"
@@ -163,7 +163,7 @@ fn advice_is_a_right_of_its_own_and_hides_what_its_reader_may_not_get() {
         }
     }
     assert_eq!(sets[0]["patches"][0]["patch"][0], "/spec/tolerations");
-    // Who may change the Shoot is shown that way first, and not the Seed's.
+    // For a user with the right to change the Shoot, that edit is first, and the Seed's is missing.
     server
         .kubectl("-n garden-dev create rolebinding eve-edits --clusterrole=edit --user=eve")
         .succeeds();

@@ -1,4 +1,4 @@
-//! Server-side apply with the real `kubectl`, as people, pipelines and GitOps tools use it.
+//! Server-side apply with the real `kubectl`, as users, pipelines and GitOps tools use it.
 
 mod load;
 mod prune;
@@ -71,7 +71,7 @@ fn two_managers_apply_conflict_and_force() {
             json!(["team", "Apply", {"f:color": {}, "f:shape": {}}]),
         ]
     );
-    // What a manager leaves out goes, what others own stays.
+    // Fields that a manager leaves out are removed, and others' fields are kept.
     assert!(apply(&server, "--field-manager=team", "color: red").success);
     let map = server.kubectl("get cm a -o json").json();
     assert_eq!(map["data"], json!({"color": "red", "size": "1"}));
@@ -87,7 +87,7 @@ fn going_over_from_the_client_to_the_server_takes_everything_along() {
         "configmap/a created\n"
     );
     assert_eq!(managers(&server)[0][0], "kubectl-client-side-apply");
-    // The field that is left out goes with the migration, since it was kubectl's own.
+    // The missing field is removed by the migration, since it was kubectl's own.
     let over = apply(&server, "", "color: red, size: \"1\"");
     assert!(over.success, "{}", over.err);
     let map = server.kubectl("get cm a -o json").json();
@@ -95,14 +95,14 @@ fn going_over_from_the_client_to_the_server_takes_everything_along() {
     assert_eq!(
         managers(&server),
         [
-            // The annotation, which kubectl keeps as a manager of its own.
+            // The annotation, for which kubectl has a separate manager.
             json!(["kubectl-last-applied", "Apply", null]),
             json!(["kubectl", "Apply", {"f:color": {}, "f:size": {}}]),
         ]
     );
     let last = server.kubectl("apply view-last-applied cm a -o json").json();
     assert_eq!(last["data"], json!({"color": "red", "size": "1"}));
-    // And back: the annotation was kept current, so client-side apply knows what it may take out.
+    // And back: the annotation is up to date, so client-side apply knows which fields it may remove.
     assert_eq!(from_client("color: red"), "configmap/a configured\n");
     let map = server.kubectl("get cm a -o json").json();
     assert_eq!(map["data"], json!({"color": "red"}));

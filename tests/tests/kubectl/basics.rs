@@ -380,7 +380,7 @@ fn kubectl_takes_the_server_for_a_kubernetes_of_its_own_age() {
     );
     let version = answered["gitVersion"].as_str().unwrap();
     assert!(version.starts_with("v1.34.0+berth."), "{version}");
-    // It warns where the server is more than a minor version away from it, as any 1.34 is from an older
+    // It warns when the server's minor version differs by more than one, as 1.34 does for an older
     // kubectl.
     let minor = versions["clientVersion"]["minor"].as_str().unwrap();
     let minor: i32 = minor.trim_end_matches('+').parse().unwrap();

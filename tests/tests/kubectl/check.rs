@@ -1,4 +1,4 @@
-//! `berth check` against a standalone server (docs/operate.md, "Checking").
+//! `berth check` on a standalone server (docs/operate.md, "Checking").
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -72,7 +72,7 @@ fn a_server_that_is_well_has_nothing_wrong_and_what_is_held_is_named() {
         mend.starts_with("berth why ") && mend.ends_with(" -n garden-dev"),
         "{mend}"
     );
-    // The command that is named works.
+    // The recommended command works.
     let words: Vec<&str> = mend.split(' ').skip(1).collect();
     let why = Command::new(berth_tests::berth())
         .args(words)
@@ -121,7 +121,7 @@ fn who_may_not_look_is_told_how_to_be_allowed() {
     assert_eq!(finding(&report, "held", "decisions")["verdict"], "Ok");
 }
 
-/// A server that knows nothing, as a cluster without Berth does of Berth.
+/// With a server that has no API of Berth, as a cluster without Berth.
 #[test]
 fn a_server_without_berth_is_told_apart_and_nothing_that_changes_it_is_advised() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -147,7 +147,7 @@ fn a_server_without_berth_is_told_apart_and_nothing_that_changes_it_is_advised()
                 "HTTP/1.1 {code}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
                 body.len()
             );
-            // Whoever asked may have gone.
+            // The client may have disconnected.
             drop(stream.write_all(answer.as_bytes()));
         }
     });
@@ -158,7 +158,7 @@ fn a_server_without_berth_is_told_apart_and_nothing_that_changes_it_is_advised()
          users: [{{name: u, user: {{token: t}}}}]\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n"
     );
     std::fs::write(&kubeconfig, config).unwrap();
-    // Built, where it is not yet, before the clock starts.
+    // Built before the measurement starts.
     assert!(berth_tests::berth().exists());
     let begun = std::time::Instant::now();
     let output = check(&kubeconfig, &[]);
@@ -197,10 +197,10 @@ fn a_server_without_berth_is_told_apart_and_nothing_that_changes_it_is_advised()
     .unwrap();
     let gone = check(&kubeconfig, &[]);
     assert_eq!(gone.status.code(), Some(1));
-    let told = text(&gone.stderr);
+    let errors = text(&gone.stderr);
     assert!(
-        told == "error: cannot reach http://127.0.0.1:1 (context c): connection refused\n",
-        "{told}"
+        errors == "error: cannot reach http://127.0.0.1:1 (context c): connection refused\n",
+        "{errors}"
     );
     let none = check(&folder.path().join("none"), &[]);
     assert!(

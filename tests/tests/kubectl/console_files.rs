@@ -1,5 +1,5 @@
-//! `berth console -f`: files in the console, decided as `berth simulate --independent` does (docs/console.md,
-//! "Files").
+//! `berth console -f`: files in the console, with the decisions of `berth simulate --independent`
+//! (docs/console.md, "Files").
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +13,7 @@ use serde_json::Value;
 const NOW: &str = "2021-10-28T09:00:00Z";
 const GROUP: &str = "/cluster/apis/scheduling.berth.dev/v1alpha1";
 
-/// A console that runs.
+/// A running console.
 struct Console {
     running: Running,
     port: u16,
@@ -91,7 +91,7 @@ fn example(path: &str) -> String {
         .to_string()
 }
 
-/// Decision, without counters of the server and the simulation.
+/// A decision without the counters in which the server and the simulation differ.
 fn decided(scheduling: &Value) -> Value {
     let mut status = scheduling["status"].clone();
     let fields = status.as_object_mut().unwrap();
@@ -212,7 +212,7 @@ fn the_address_is_printed_a_browser_opened_from_a_terminal_only_and_ctrl_c_ends_
     );
     for from_a_terminal in [true, false] {
         let opened = folder.path().join(format!("opened-{from_a_terminal}"));
-        // `script` gives what it runs a terminal.
+        // `script` runs its command on a terminal.
         let (program, arguments) = match from_a_terminal {
             true => ("script", vec!["-qec", &line, "/dev/null"]),
             false => ("sh", vec!["-c", &line]),
@@ -235,7 +235,7 @@ fn the_address_is_printed_a_browser_opened_from_a_terminal_only_and_ctrl_c_ends_
         assert!(url.contains("/#token="), "{printed}");
         if from_a_terminal {
             berth_tests::eventually("the browser to be opened", || {
-                // A file that leads on to it: the token is on no command line.
+                // A file that redirects to the URL: the token is not on a command line.
                 let with = std::fs::read_to_string(&opened).unwrap_or_default();
                 with.contains(&format!("url={}\"", url.trim())).then_some(())
             });

@@ -1,4 +1,4 @@
-//! `berth export`: the files of a running server decide as the server does (docs/concepts.md, "Exporting").
+//! `berth export`: the files of a running server have the server's decisions (docs/concepts.md, "Exporting").
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Decision, without its time and revision, and fields that depend on them.
+/// A decision without its time and revision, and without fields that depend on them.
 fn decided(scheduling: &Value) -> Value {
     let mut status = scheduling["status"].clone();
     let fields = status.as_object_mut().unwrap();
@@ -30,14 +30,14 @@ fn decided(scheduling: &Value) -> Value {
     status
 }
 
-/// Place of a Scheduling: its namespace and name.
+/// The namespace and name of a Scheduling.
 fn place(scheduling: &Value) -> (String, String) {
     let meta = &scheduling["metadata"];
     let part = |field: &str| meta[field].as_str().unwrap_or_default().to_owned();
     (part("namespace"), part("name"))
 }
 
-/// Decisions that the server would make now about everything.
+/// The server's present decisions of all objects.
 fn live(server: &Server) -> BTreeMap<(String, String), Value> {
     let mut all = BTreeMap::new();
     for (resource, flag) in [("decisions", "-A"), ("clusterdecisions", "")] {
@@ -64,7 +64,7 @@ fn load(server: &Server, path: &str) {
 #[test]
 fn what_is_exported_of_all_six_systems_is_decided_as_the_server_does() {
     let server = Server::start();
-    // What is not bound has a decision with a choice.
+    // Unbound objects have decisions with a choice.
     server.bind_by_hand(&["gardener", "ocm", "fleet", "karmada"]);
     for path in [
         "gardener/fleet.yaml",
@@ -91,7 +91,7 @@ fn what_is_exported_of_all_six_systems_is_decided_as_the_server_does() {
     }
     let folder = tempfile::tempdir().unwrap();
     let files = folder.path().join("live").display().to_string();
-    // What binds by itself has come to rest when the same is decided before and after.
+    // Automatic bindings are complete when the decisions before and after are equal.
     let (before, simulated) = berth_tests::eventually("the server to come to rest", || {
         let before = live(&server);
         let exported = berth(&server.kubeconfig(), &["export", &files]);
@@ -125,7 +125,7 @@ fn what_is_exported_of_all_six_systems_is_decided_as_the_server_does() {
     for (place, scheduling) in &before {
         assert_eq!(&simulated[place], scheduling, "{place:?}");
     }
-    // The same again gives the same files.
+    // A repetition writes the same files.
     let read = || {
         let mut all: Vec<(String, String)> = std::fs::read_dir(&files)
             .unwrap()
@@ -198,7 +198,7 @@ fn the_export_of_a_namespace_decides_as_the_whole_hub_does() {
     for path in ["ocm/fleet.yaml", "ocm/story-1.yaml", "ocm/story-3.yaml"] {
         load(&server, path);
     }
-    // Another team's decisions count for Balance, and stand in another namespace.
+    // Another team's decisions, in another namespace, affect Balance.
     let decisions = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: PlacementDecision\n\
                      metadata: {name: theirs, namespace: story-3}\n\
                      status: {decisions: [{clusterName: cluster1, reason: ''}, {clusterName: cluster2, reason: ''}]}\n";

@@ -1,4 +1,4 @@
-//! `berth serve --help` and the documents say the same.
+//! Consistency of `berth serve --help` and the documentation.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +19,7 @@ fn the_lease_of_the_controllers_is_five_seconds_with_jitter_in_the_program_and_i
     assert_eq!(default_of("--leader-elect-retry-period"), "1s");
     let words: Vec<&str> = help.split_whitespace().collect();
     assert!(words.join(" ").contains("up to a fifth is added at random"));
-    // The wait that follows from them: the lease, and the last moment at which another looks.
+    // The resulting wait: the lease, and the latest check of another replica.
     let stores =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/stores.md")).unwrap();
     assert!(stores.contains("`--leader-elect-lease-duration`, 5 seconds, and up to 1.2 more"));

@@ -1,4 +1,5 @@
-//! `berth manifests krew`: the plugin's manifest for Krew, of the archives and checksums of a release.
+//! `berth manifests krew`: the plugin's manifest for Krew, with the archives and checksums of a
+//! release.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ use serde_json::Value;
 fn release(arguments: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut script = Command::new(root.join("deploy/release"));
-    // The commit's time where there is no git, too.
+    // The commit's time, also without git.
     let output = script
         .args(arguments)
         .env("SOURCE_DATE_EPOCH", "1767225600")

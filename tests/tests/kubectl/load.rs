@@ -1,10 +1,10 @@
-//! `berth load` at a server that is not ready.
+//! `berth load` with a server that is not ready.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Command;
 
-/// A server that answers 503 to everything.
+/// Starts a server that answers 503 to all requests.
 fn never_ready() -> u16 {
     const BODY: &str = r#"{"apiVersion":"v1","kind":"Status","status":"Failure","code":503,"message":"ocm is not synced yet"}"#;
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
@@ -18,7 +18,7 @@ fn never_ready() -> u16 {
                 "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{BODY}",
                 BODY.len()
             );
-            // Whoever asked may have gone.
+            // The client may have disconnected.
             drop(stream.write_all(if count > 0 { answer.as_bytes() } else { b"" }));
         }
     });
@@ -49,16 +49,17 @@ fn a_load_says_what_it_waits_for_and_ends_after_its_timeout() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(
-        told.matches("waiting for the server: ocm is not synced yet")
+        errors
+            .matches("waiting for the server: ocm is not synced yet")
             .count(),
         1,
-        "{told}"
+        "{errors}"
     );
     assert!(
-        told.contains("the server was not ready within 500ms: ocm is not synced yet")
-            && told.contains("stopped after 0 of 2 objects: --timeout waits longer"),
-        "{told}"
+        errors.contains("the server was not ready within 500ms: ocm is not synced yet")
+            && errors.contains("stopped after 0 of 2 objects: --timeout waits longer"),
+        "{errors}"
     );
 }

@@ -1,6 +1,5 @@
-//! Looking without Berth's server: what is read of a hub is decided here as a server decides
-//! (docs/try-on-your-hub.md). The standalone server stands for the hub: it serves the same objects, and its
-//! own answers are there to compare with.
+//! Reads of a hub without Berth's server: the client decides as a server does (docs/try-on-your-hub.md). The
+//! standalone server replaces the hub: it serves the same objects, and its own answers are the reference.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -11,7 +10,7 @@ use berth_tests::systems::SYSTEMS;
 use berth_tests::{Server, eventually};
 use serde_json::Value;
 
-/// Everything was created a moment ago.
+/// All objects are new.
 const NO_GRACE: &str = "--agreement-grace-period=0s";
 
 fn berth(kubeconfig: &Path, arguments: &[&str]) -> Output {
@@ -63,7 +62,7 @@ fn six_systems() -> Server {
 #[test]
 fn what_is_read_of_a_hub_is_answered_as_its_server_answers() {
     let server = six_systems();
-    // A hub that is looked at is one of today's; what a server stores itself goes by what it says of itself.
+    // A hub's objects follow the current rules; a server's own objects follow its configuration.
     for system in ["gardener", "openmcp"] {
         let patch = [
             "patch",
@@ -92,15 +91,19 @@ fn what_is_read_of_a_hub_is_answered_as_its_server_answers() {
     ] {
         let words: Vec<&str> = question.split(' ').collect();
         let from = |origin: &str| berth(&kubeconfig, &[&words[..], &[origin]].concat());
-        let (asked, read) = (from("--from=server"), from("--from=hub"));
-        assert!(asked.status.success(), "{question}: {}", text(&asked.stderr));
+        let (of_server, read) = (from("--from=server"), from("--from=hub"));
+        assert!(
+            of_server.status.success(),
+            "{question}: {}",
+            text(&of_server.stderr)
+        );
         assert_eq!(
             text(&read.stdout),
-            text(&asked.stdout),
+            text(&of_server.stdout),
             "{question}: {}",
             text(&read.stderr)
         );
-        assert_eq!(read.status.code(), asked.status.code(), "{question}");
+        assert_eq!(read.status.code(), of_server.status.code(), "{question}");
         let first = text(&read.stderr).lines().next().unwrap_or_default().to_owned();
         assert!(
             first.starts_with("read ")
@@ -109,12 +112,12 @@ fn what_is_read_of_a_hub_is_answered_as_its_server_answers() {
             "{question}: {first}"
         );
         assert!(
-            text(&asked.stderr).is_empty(),
+            text(&of_server.stderr).is_empty(),
             "{question}: {}",
-            text(&asked.stderr)
+            text(&of_server.stderr)
         );
     }
-    // A question about one system reads that alone.
+    // A question about one system reads only this system.
     let one = berth(
         &kubeconfig,
         &["why", "shoot/web", "-n", "garden-dev", "--from=hub"],
@@ -138,9 +141,9 @@ fn exported_files_answer_as_the_server_they_are_of() {
         ["advice", "placement/placement", "-n", "story-1"],
         ["why", "deployment/web", "-n", "retail"],
     ] {
-        let asked = out(&server.kubeconfig(), &words);
+        let of_server = out(&server.kubeconfig(), &words);
         let read = out(Path::new("/nowhere"), &[&words[..], &[origin.as_str()]].concat());
-        assert_eq!(read, asked, "{words:?}");
+        assert_eq!(read, of_server, "{words:?}");
     }
 }
 
@@ -161,7 +164,7 @@ fn who_may_only_list_is_answered_and_told_what_could_not_be_read() {
         .succeeds();
     let output = berth(&ann, &question);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    // But for what is said of the scores, which is of those that could be read.
+    // Except for the warnings about scores, which are only of readable objects.
     let without_warnings = |answer: &str| {
         let lines = answer.lines().filter(|line| !line.contains("Warning:"));
         lines.map(str::to_owned).collect::<Vec<_>>()
@@ -170,14 +173,14 @@ fn who_may_only_list_is_answered_and_told_what_could_not_be_read() {
         without_warnings(&text(&output.stdout)),
         without_warnings(&out(&server.kubeconfig(), &question[..4]))
     );
-    let told = text(&output.stderr);
+    let errors = text(&output.stderr);
     assert!(
-        told.contains(" as ann;")
-            && told.contains("addonplacementscores")
-            && told.contains("; without them prioritizers of add-ons score nothing"),
-        "{told}"
+        errors.contains(" as ann;")
+            && errors.contains("addonplacementscores")
+            && errors.contains("; without them prioritizers of add-ons score nothing"),
+        "{errors}"
     );
-    // Without the clusters the answer is another, and that is said.
+    // Without the clusters, the answer differs, and reports that.
     server.kubectl("delete clusterrolebinding look").succeeds();
     server
         .kubectl("create role look -n story-1 --verb=list --resource=placements.cluster.open-cluster-management.io")
@@ -210,7 +213,7 @@ fn a_comparison_counts_what_is_placed_as_it_would_be_and_names_the_rest() {
     let web = fits("web.gardener");
     assert_eq!(web["verdict"], "Fits", "it is not bound: {web:#}");
     assert_eq!(web["gains"][0]["clusterName"], "aws-eu2", "{web:#}");
-    // What is bound as the server decides is the same.
+    // Bindings as the server decides are in agreement.
     let binding = r#"{"apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Binding", "metadata": {"name": "web.gardener", "namespace": "garden-dev"}}"#;
     server
         .kubectl("create --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/web.gardener/binding -f -")
@@ -305,12 +308,12 @@ fn a_console_of_a_hub_shows_what_changes_there() {
     });
     server.kubectl("delete placement later -n story-1").succeeds();
     eventually("it to be gone", || (!is_there("later.ocm")).then_some(()));
-    // On a hub without Berth another scheduler decides.
-    let asked = console.get("namespaces/story-1/decisions/placement.ocm");
-    let conditions = asked["status"]["conditions"].as_array().unwrap();
+    // On a hub without Berth, another scheduler decides.
+    let decision = console.get("namespaces/story-1/decisions/placement.ocm");
+    let conditions = decision["status"]["conditions"].as_array().unwrap();
     assert!(
         conditions.iter().any(|condition| condition["type"] == "Agrees"),
-        "{asked:#}"
+        "{decision:#}"
     );
 }
 
@@ -369,13 +372,13 @@ fn a_server_under_another_name_is_found_by_its_label_before_it_is_to_decide() {
             "metadata": {"labels": {"a": "b"}},
             "spec": {"containers": [{"name": "berth", "image": "berth", "args": ["serve", "--mode=observe", "--source=ocm=hub", "--source=fleet=off"]}]}}}}"#;
     server.kubectl("create -f -").input(deployment).succeeds();
-    for (system, told) in [
+    for (system, command) in [
         ("ocm", "Berth is installed there to observe"),
         ("fleet", "Berth is installed there without this system"),
     ] {
         let output = out(&server.kubeconfig(), &["takeover", system]);
         assert!(
-            output.contains(told) && output.contains("Nothing was changed"),
+            output.contains(command) && output.contains("Nothing was changed"),
             "{output}"
         );
     }
@@ -402,9 +405,9 @@ fn nobody_who_reads_ends_no_command() {
             .unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
-        let told = text(&output.stderr);
-        assert!(!told.contains("panicked"), "{words:?}: {told}");
-        assert_eq!(output.status.code(), Some(0), "{words:?}: {told}");
+        let errors = text(&output.stderr);
+        assert!(!errors.contains("panicked"), "{words:?}: {errors}");
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {errors}");
     }
 }
 
@@ -413,9 +416,9 @@ fn a_standalone_server_has_nothing_to_uninstall() {
     let server = Server::start();
     let output = berth(&server.kubeconfig(), &["uninstall", "--dry-run"]);
     assert_eq!(output.status.code(), Some(1));
-    let told = text(&output.stderr);
+    let errors = text(&output.stderr);
     assert!(
-        told.starts_with("error: this is a standalone Berth server") && told.lines().count() == 1,
-        "{told}"
+        errors.starts_with("error: this is a standalone Berth server") && errors.lines().count() == 1,
+        "{errors}"
     );
 }

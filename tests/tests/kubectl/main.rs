@@ -1,5 +1,4 @@
-//! Work of people on a terminal: kubectl, the plugin `kubectl berth` and the commands of `berth`, each as a
-//! process.
+//! Work on a terminal: kubectl, the plugin `kubectl berth` and the commands of `berth`, each as a process.
 
 mod advice;
 mod apply;

@@ -1,4 +1,4 @@
-//! `kubectl berth`: the plugin as kubectl finds and runs it, against a standalone server (docs/terminal.md).
+//! `kubectl berth`: the plugin as kubectl finds and runs it, with a standalone server (docs/terminal.md).
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -98,17 +98,19 @@ fn advice_numbers_what_to_change_with_the_line_that_does_it() {
 #[test]
 fn a_cluster_says_who_is_on_it_who_is_not_and_what_a_drain_moves() {
     let plugin = Plugin::start();
-    let told = plugin.ok(&["berth", "why", "cluster/aws-eu1"]);
-    for said in [
+    let report = plugin.ok(&["berth", "why", "cluster/aws-eu1"]);
+    for part in [
         "Seed aws-eu1 (gardener): ready\n",
         "\nOn it: 2 requests\n  garden-dev/running-1.gardener\n",
         "\nWhat draining it would move\n",
     ] {
-        assert!(told.contains(said), "{said}: {told}");
+        assert!(report.contains(part), "{part}: {report}");
     }
-    let wanted = told.lines().find(|line| line.contains("garden-dev/web.gardener"));
-    assert!(wanted.is_some_and(|line| line.contains("not picked")), "{told}");
-    assert_eq!(plugin.ok(&["berth", "why", "seed", "aws-eu1.gardener"]), told);
+    let wanted = report
+        .lines()
+        .find(|line| line.contains("garden-dev/web.gardener"));
+    assert!(wanted.is_some_and(|line| line.contains("not picked")), "{report}");
+    assert_eq!(plugin.ok(&["berth", "why", "seed", "aws-eu1.gardener"]), report);
     let unknown = plugin.fails(&["berth", "why", "seed/aws-eu11"]);
     assert!(
         unknown.contains("no cluster named \"aws-eu11\"; did you mean aws-eu1"),
@@ -232,7 +234,7 @@ fn what_is_not_there_or_not_allowed_is_said() {
         ),
         "{refused}"
     );
-    // The command that is told gives the right.
+    // The recommended command grants the right.
     let binding =
         "create rolebinding berth:explainer-ann -n garden-dev --clusterrole=berth:explainer --user='ann'";
     assert!(refused.contains(&format!("kubectl {binding}")), "{refused}");
@@ -319,7 +321,7 @@ fn plans_are_asked_in_the_namespace_of_the_context() {
     let entry = &plan["status"]["plan"]["entries"][0];
     assert_eq!(entry["namespace"], "garden-dev", "{plan}");
     assert_eq!(entry["name"], "other.gardener", "{plan}");
-    for (words, said) in [
+    for (words, message) in [
         (
             &[][..],
             "nothing to plan: pass -f FILE, --drain CLUSTER or --delete KIND/[NAMESPACE/]NAME",
@@ -332,7 +334,7 @@ fn plans_are_asked_in_the_namespace_of_the_context() {
         let words = [&["berth", "plan"], words].concat();
         let wrong = plugin.kubectl(&plugin.server.kubeconfig(), &words);
         assert_eq!(wrong.status.code(), Some(2));
-        assert!(text(&wrong.stderr).contains(said), "{}", text(&wrong.stderr));
+        assert!(text(&wrong.stderr).contains(message), "{}", text(&wrong.stderr));
     }
     let broken = plugin
         .server
@@ -388,7 +390,7 @@ fn simulate_and_the_console_are_there_too() {
     );
 }
 
-/// The completion scripts of kubectl run `kubectl __complete`, and that runs ours.
+/// The completion scripts of kubectl run `kubectl __complete`, which runs the plugin's completion.
 #[test]
 fn kubectl_completes_commands_flags_and_what_the_server_has() {
     let plugin = Plugin::start();

@@ -1,4 +1,4 @@
-//! Decisions through `kubectl`: read, explained, tried, bound, watched.
+//! Decisions through `kubectl`: reads, explanations, reviews, bindings and watches.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -300,7 +300,7 @@ fn the_configuration_changes_live_and_bad_ones_are_refused_with_every_error() {
         refused.contains("candidateDeterminationStrategy") && refused.contains("retrySyncPeriod"),
         "{refused}"
     );
-    // Changed in place, so that binding is still left to people and the decision can be looked at.
+    // Patched, so that binding stays manual and the decision can be read.
     let change = r#"{"spec":{"gardener":{"schedulers":{"shoot":{"candidateDeterminationStrategy":"MinimalDistance"}}}}}"#;
     server
         .kubectl_args(&[
@@ -330,13 +330,13 @@ fn every_field_of_a_configuration_is_explained_and_no_other_is_taken() {
         "{openmcp}"
     );
     let shoot = explain("gardener.schedulers.shoot");
-    for said in [
+    for part in [
         "candidateDeterminationStrategy\t<string>",
         "enum: SameRegion, MinimalDistance",
         "Default: 15s.",
         "concurrentSyncs\t<integer>",
     ] {
-        assert!(shoot.contains(said), "{said}: {shoot}");
+        assert!(shoot.contains(part), "{part}: {shoot}");
     }
     let with = |field: &str| {
         format!(
@@ -471,7 +471,7 @@ fn berth_plan_tells_what_a_change_would_do_on_the_running_server() {
     assert_eq!(code, Some(0), "{markdown}");
     assert!(markdown.contains("| "), "{markdown}");
 
-    // A file of plain objects, as for kubectl diff.
+    // A file with plain objects, as for kubectl diff.
     let label = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:\n  name: new\n  labels: {cluster.open-cluster-management.io/clusterset: fleet}\nspec: {hubAcceptsClient: true}\n";
     let file = server.file("change.yaml", label);
     let (code, json, stderr) = plan(
@@ -500,7 +500,7 @@ fn berth_plan_tells_what_a_change_would_do_on_the_running_server() {
         "{stderr}"
     );
 
-    // The same by kubectl, whose review stores nothing.
+    // The same with a review through kubectl, which stores nothing.
     let review = format!(
         "apiVersion: scheduling.berth.dev/v1alpha1\nkind: SchedulingReview\nmetadata: {{name: drain}}\nspec: {{changes: [{{drain: {cluster}}}]}}\n"
     );

@@ -1,9 +1,9 @@
-//! `docs/tour.md` as its readers go through it: each command in its `console` blocks is run, in order,
-//! against a real server and with the real `kubectl`, and must print what the page shows.
+//! `docs/tour.md` as its readers follow it: each command in its `console` blocks is run, in order, with
+//! a real server and the real `kubectl`, and must print the page's output.
 //!
-//! On the page, `$ ` begins a command and `> ` continues it; what follows is its output. `…` stands for
-//! output that is left out: the end of a line, or any number of lines. Ages are compared as ages, blanks as
-//! one. Commands that only read are run again until they show what the page does, since controllers need a
+//! On the page, `$ ` starts a command and `> ` continues it; its output follows. `…` replaces omitted output:
+//! the end of a line, or any number of lines. Every age equals every other, and any number of blanks equals
+//! one. Commands that only read are repeated until they print the page's output, since controllers need a
 //! moment.
 
 use std::io::{BufRead, BufReader};
@@ -34,7 +34,7 @@ fn every_command_of_the_tour_prints_what_the_page_shows() {
     assert_eq!(reader.servers.len(), 1, "the tour starts one server");
 }
 
-/// One command and what it prints.
+/// A command, and its output.
 #[derive(Debug)]
 struct Step {
     command: String,
@@ -68,7 +68,7 @@ fn steps(page: &str) -> Vec<Step> {
     steps
 }
 
-/// Reader of the tour.
+/// A reader of the tour.
 struct Reader<'a> {
     folder: &'a Path,
     kubeconfig: Option<String>,
@@ -87,7 +87,7 @@ impl Reader<'_> {
                 let printed = self.run(&step.command);
                 let fits = fits(&step.shown, &printed);
                 if !fits && printed != last {
-                    // Shown when the test fails: what the command printed instead.
+                    // The actual output, which is visible when the test fails.
                     eprintln!("$ {}\n{printed}", step.command);
                     last = printed;
                 }
@@ -104,7 +104,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The server, on a port that no other test has.
+    /// Starts the server, on a unique port.
     fn serve(&mut self, step: &Step, arguments: &str) {
         let mut child = Command::new(berth())
             .arg("serve")
@@ -122,11 +122,11 @@ impl Reader<'_> {
             .expect("the server says that it serves")
             .expect("it is text");
         assert!(fits(&step.shown, &first), "the server says {first}");
-        // Whatever is printed later must not fill the pipe.
+        // Later output must not fill the pipe.
         std::thread::spawn(move || lines.for_each(drop));
     }
 
-    /// Output of `command`, on both streams.
+    /// Output of `command` on both streams.
     fn run(&self, command: &str) -> String {
         let programs = berth().parent().expect("the program is in a folder").display();
         let path = std::env::var("PATH").unwrap_or_default();
@@ -150,20 +150,20 @@ impl Reader<'_> {
 impl Drop for Reader<'_> {
     fn drop(&mut self) {
         for server in &mut self.servers {
-            // Both fail only when the server has ended already, which is what is wanted here.
+            // Both fail only when the server has already ended, which is the goal.
             drop(server.kill());
             drop(server.wait());
         }
     }
 }
 
-/// Whether a command changes nothing, so that it can be run again.
+/// Whether a command only reads, so that it can be repeated.
 fn is_read(command: &str) -> bool {
     let mut words = command.split_whitespace();
     words.next() == Some("kubectl") && words.any(|word| word == "get")
 }
 
-/// Whether `printed` is what is `shown`.
+/// Whether `printed` matches the page's `shown`.
 fn fits(shown: &[String], printed: &str) -> bool {
     let shown: Vec<&str> = shown
         .iter()
@@ -196,7 +196,7 @@ fn line_fits(shown: &str, printed: &str) -> bool {
     }
 }
 
-/// The line with single blanks and without ages.
+/// The line with single blanks, without ages.
 fn spaced(line: &str) -> String {
     let words = line.split_whitespace();
     let words = words.map(|word| if is_age(word) { "AGE" } else { word });

@@ -1,4 +1,4 @@
-//! The width of what commands print: as the terminal has it, or `COLUMNS`.
+//! The width of commands' output: the terminal's, or `COLUMNS`.
 
 use std::path::Path;
 use std::process::Command;
@@ -25,7 +25,7 @@ fn server() -> Server {
     server
 }
 
-/// Standard output and error of `berth` on a terminal of that width, whatever its exit code is.
+/// Standard output and error of `berth` on a terminal with this width, with any exit code.
 fn printed(server: &Server, arguments: &[&str], width: usize) -> (String, String) {
     let output = Command::new(berth_tests::berth())
         .args(arguments)
@@ -39,7 +39,8 @@ fn printed(server: &Server, arguments: &[&str], width: usize) -> (String, String
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// The lines of `text` that are too wide, but for single words and lines for a shell, which stay whole.
+/// The lines of `text` that are too wide, except single words and shell commands, which are not
+/// wrapped.
 fn too_wide(text: &str, width: usize) -> Vec<&str> {
     let whole = |line: &str| {
         let line = line.trim_start_matches(|letter: char| !letter.is_alphanumeric());

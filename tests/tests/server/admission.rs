@@ -1,5 +1,4 @@
-//! Admission as a user meets it: what is bound on create, what is refused and in which words, and the
-//! webhooks.
+//! Admission for users: binding on create, refusals with their messages, and the webhooks.
 
 mod binding;
 mod fields;

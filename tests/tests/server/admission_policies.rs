@@ -16,13 +16,13 @@ fn apply(server: &Server, objects: &[Value]) -> Kubectl {
     server.kubectl("apply -f -").input(list.to_string())
 }
 
-/// A rule about `operations` on `resources` of apps/v1.
+/// A rule for `operations` on `resources` of apps/v1.
 fn rule(operations: &[&str], resources: &[&str]) -> Value {
     json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": operations, "resources": resources})
 }
 
-/// A policy about creates and updates of Deployments, unless `spec` says otherwise, and its binding, which
-/// denies unless `bound` says otherwise.
+/// A policy about creates and updates of Deployments by default, and its binding, which denies by default;
+/// `spec` and `bound` have further fields.
 fn policy(kind: &str, name: &str, spec: &Value, bound: &Value) -> [Value; 2] {
     let api = "admissionregistration.k8s.io/v1";
     let rules = [rule(&["CREATE", "UPDATE"], &["deployments"])];
@@ -62,13 +62,13 @@ fn deployment(name: &str, namespace: &str, replicas: i64) -> Value {
             "metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}})
 }
 
-/// Creates `object`; what kubectl said when it was refused.
+/// Creates `object`, which must be refused, and returns kubectl's error.
 fn refused(server: &Server, object: &Value) -> String {
     server.kubectl("create -f -").input(object.to_string()).fails()
 }
 
-/// Creates `object`, which must be let through; what kubectl said beside.
-fn taken(server: &Server, object: &Value) -> String {
+/// Creates `object`, which must be accepted, and returns kubectl's warnings.
+fn create_accepted(server: &Server, object: &Value) -> String {
     let output = server.kubectl("create -f -").input(object.to_string()).run();
     assert!(output.success, "{}", output.err);
     output.err

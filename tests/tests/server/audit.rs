@@ -1,4 +1,4 @@
-//! Auditing as an administrator sets it up: a policy file, a log, a webhook.
+//! Auditing as an administrator configures it: a policy file, a log, a webhook.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -21,7 +21,7 @@ rules:
 
 fn events(log: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(log).unwrap_or_default();
-    // The last line may be on its way.
+    // The last line may be incomplete.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     whole
         .lines()
@@ -29,7 +29,7 @@ fn events(log: &Path) -> Vec<Value> {
         .collect()
 }
 
-/// The first event that `is` right.
+/// The first event that satisfies `is`.
 fn event(log: &Path, what: &str, is: impl Fn(&Value) -> bool) -> Value {
     eventually(what, || events(log).into_iter().find(|event| is(event)))
 }
@@ -76,7 +76,8 @@ fn a_policy_says_what_is_logged_of_kubectls_requests_and_of_the_servers_own_writ
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/ocm");
     server.load(&example);
     let own = event(&log, "a decision that the server wrote", |event| {
-        // Who binds on create and the controller may try the same, and one of them comes second.
+        // The binding on create and the controller may write at the same time, and one of them has a
+        // conflict.
         event["objectRef"]["resource"] == "placementdecisions"
             && event["verb"] == "create"
             && event["responseStatus"]["code"] == 201
@@ -127,7 +128,7 @@ fn a_policy_with_errors_ends_the_start_with_all_of_them() {
 /// Request lines and bodies.
 type Taken = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// A server that takes one request per connection and keeps their bodies.
+/// Starts a server that accepts one request per connection and records their bodies.
 fn webhook() -> (u16, Taken) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,4 @@
-//! Backups of a server that serves, restoring them, and taking out what is damaged or cannot be served.
+//! Backups of a running server, restores, and the removal of damaged or unservable records.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn revision(value: &Value) -> u64 {
     text.and_then(|text| text.parse().ok()).expect("a revision")
 }
 
-/// Name to uid and revision of the maps of the test.
+/// UIDs and revisions of the test's maps by name, and the revision of the list.
 async fn maps(kubeconfig: &Path) -> (BTreeMap<String, (String, u64)>, u64) {
     let client = raw::client(kubeconfig).await;
     let list = raw::get(&client, MAPS).await.json();
@@ -45,7 +45,7 @@ async fn maps(kubeconfig: &Path) -> (BTreeMap<String, (String, u64)>, u64) {
     (items.collect(), revision(&list))
 }
 
-/// Writers that note what was acknowledged, in order, until they are told to stop.
+/// Writers that record acknowledged writes in order, until they are stopped.
 struct Writers {
     stop: Arc<AtomicBool>,
     tasks: Vec<tokio::task::JoinHandle<Vec<(String, u64)>>>,
@@ -88,8 +88,8 @@ impl Writers {
     }
 }
 
-/// The backup's revision, from what `berth backup` prints.
-fn taken_at(printed: &str) -> u64 {
+/// The backup's revision, from the output of `berth backup`.
+fn backup_revision(printed: &str) -> u64 {
     let after = printed.split("at revision ").nth(1).expect(printed);
     let number = after.split_whitespace().next().expect(printed);
     number.parse().expect(printed)
@@ -112,7 +112,7 @@ async fn a_backup_taken_under_write_load_has_what_was_acknowledged_before_and_no
         let taking = move || ok(&run("backup", &data, &["--to", to.to_str().unwrap()]));
         tokio::task::spawn_blocking(taking).await.unwrap()
     };
-    let at = taken_at(&printed);
+    let at = backup_revision(&printed);
     let acknowledged = writers.end().await;
     let (all, last) = maps(&server.kubeconfig()).await;
     assert!(acknowledged.len() > before.len(), "it was written meanwhile");
@@ -122,7 +122,7 @@ async fn a_backup_taken_under_write_load_has_what_was_acknowledged_before_and_no
     );
     server.crash();
 
-    // Into the same folder: what is there is refused, then kept.
+    // Into the same folder: the existing database is first a reason to refuse, and then kept.
     let from = backup.to_str().unwrap();
     let refused = run("restore", server.data_dir(), &["--from", from]);
     assert!(!refused.status.success());
@@ -151,14 +151,14 @@ async fn a_backup_moves_a_server_to_another_folder_with_its_certificates() {
         .kubectl("create configmap kept --from-literal=a=b")
         .succeeds();
     let elsewhere = tempfile::tempdir().unwrap();
-    // Without a server, from the file; and a second one of it is not made over the first.
+    // Without a server, from the file; a second backup does not overwrite the first.
     server.crash();
     let backup = elsewhere.path().join("backup");
     let to = backup.to_str().unwrap();
     ok(&run("backup", server.data_dir(), &["--to", to]));
     let again = run("backup", server.data_dir(), &["--to", to]);
     assert!(String::from_utf8_lossy(&again.stderr).contains("exists"));
-    // As a stream, it is the same objects.
+    // A stream has the same objects.
     let stream = run("backup", server.data_dir(), &["--to", "-"]);
     assert!(stream.status.success());
     assert_eq!(
@@ -170,7 +170,7 @@ async fn a_backup_moves_a_server_to_another_folder_with_its_certificates() {
     server.restart();
     let map = server.kubectl("get configmap kept -o json").json();
     assert_eq!(map["data"]["a"], "b");
-    // A backup that lost its end is no backup.
+    // A truncated backup is invalid.
     std::fs::write(
         backup.join("objects.backup"),
         &stream.stdout[..stream.stdout.len() - 40],
@@ -212,10 +212,10 @@ async fn a_damaged_record_keeps_the_server_from_starting_until_it_is_taken_out_b
         .arg(server.data_dir())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&start.stderr).into_owned();
+    let errors = String::from_utf8_lossy(&start.stderr).into_owned();
     assert!(
-        !start.status.success() && told.contains("berth.redb") && told.contains("`berth repair`"),
-        "{told}"
+        !start.status.success() && errors.contains("berth.redb") && errors.contains("`berth repair`"),
+        "{errors}"
     );
 
     let looked = run("repair", server.data_dir(), &[]);

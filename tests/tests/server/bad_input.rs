@@ -1,4 +1,5 @@
-//! Bad input: a 4xx `Status` that says what, where and how; nothing stored; never a 5xx.
+//! Bad input: a 4xx `Status` with the problem, its place and a remedy; no change of the store; never a
+//! 5xx.
 
 use berth_tests::{Server, raw};
 use http::Method;
@@ -171,7 +172,7 @@ async fn bodies_that_are_no_object_are_told_so() {
     }
 }
 
-/// Mutates a good request in every place a byte can be, seeded, and sends random bytes besides.
+/// Mutates a valid request at every byte with a fixed seed, and also sends random bytes.
 #[tokio::test(flavor = "multi_thread")]
 async fn random_and_mutated_requests_never_make_the_server_fail() {
     let server = Server::start();
@@ -286,27 +287,29 @@ fn load_refuses_tells_or_takes_fields_that_a_kind_has_not_as_it_is_asked() {
             .collect();
         own
     };
-    // As kubectl, it is strict by itself; one object that is refused keeps no other from being written.
+    // As kubectl, it is strict by default; a refused object does not prevent the others from being
+    // written.
     for (name, more) in [("plain", &[][..]), ("strict", &["--validate=strict"])] {
-        let (success, told) = load(name, more);
-        assert!(!success, "{told}");
+        let (success, output) = load(name, more);
+        assert!(!success, "{output}");
         assert!(
-            told.contains("hubAcceptsClnt") && told.contains("duplicate field \"spec.leaseDurationSeconds\""),
-            "{told}"
+            output.contains("hubAcceptsClnt")
+                && output.contains("duplicate field \"spec.leaseDurationSeconds\""),
+            "{output}"
         );
-        assert_eq!(there(name), ["sound"], "{told}");
+        assert_eq!(there(name), ["sound"], "{output}");
     }
-    let (success, told) = load("warn", &["--validate=warn"]);
-    assert!(success, "{told}");
+    let (success, output) = load("warn", &["--validate=warn"]);
+    assert!(success, "{output}");
     assert!(
-        told.contains("hubAcceptsClnt") && told.contains("duplicate field \"spec.leaseDurationSeconds\""),
-        "{told}"
+        output.contains("hubAcceptsClnt") && output.contains("duplicate field \"spec.leaseDurationSeconds\""),
+        "{output}"
     );
     assert_eq!(there("warn"), ["sound", "twice", "unknown"]);
-    let (success, told) = load("ignore", &["--validate=ignore"]);
+    let (success, output) = load("ignore", &["--validate=ignore"]);
     assert!(
-        success && !told.contains("hubAcceptsClnt") && !told.contains("duplicate"),
-        "{told}"
+        success && !output.contains("hubAcceptsClnt") && !output.contains("duplicate"),
+        "{output}"
     );
     assert_eq!(there("ignore"), ["sound", "twice", "unknown"]);
     let lease = server

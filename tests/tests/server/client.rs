@@ -1,4 +1,4 @@
-//! The `kube` crate's client against Berth: a reflector and a metadata watcher sync and follow.
+//! The `kube` crate's client with Berth: a reflector and a metadata watcher synchronise and follow.
 
 mod apply;
 mod tools;
@@ -106,7 +106,8 @@ async fn a_metadata_watcher_follows_virtual_decisions() {
     within("the decisions to sync", store.wait_until_ready())
         .await
         .unwrap();
-    // The watcher begins with resourceVersion=0, whatever is shown: what was just loaded may follow.
+    // The watcher starts with resourceVersion=0, from the cache, so objects that were just loaded may
+    // follow later.
     until("the decision to be shown", || store.len() == 1).await;
     let maps: Api<PartialObjectMeta<ConfigMap>> = Api::all(client);
     let (meta_store, meta_writer) = reflector::store();
@@ -135,7 +136,7 @@ async fn a_metadata_watcher_follows_virtual_decisions() {
 fn many_objects_of_one_kind_are_loaded_side_by_side_and_told_in_their_order() {
     let server = Server::start();
     let document = |number: usize| {
-        // Of one, the name is no name.
+        // One of them has an invalid name.
         let name = if number == 200 {
             "A_B".to_owned()
         } else {

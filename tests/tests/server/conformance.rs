@@ -1,6 +1,7 @@
-//! Kubernetes' own end-to-end specs (`test/e2e` of k8s.io/kubernetes) against a server that stands alone, and
-//! its messages of protobuf beside those of Go (docs/conformance.md). The programs are in Go
-//! (`tests/conformance/kubernetes`), built on first use, so these are ignored elsewhere (`make conformance`).
+//! Kubernetes' own end-to-end specs (`test/e2e` of k8s.io/kubernetes) with a standalone server, and a
+//! comparison of its protobuf messages with Go's (docs/conformance.md). The programs are in Go
+//! (`tests/conformance/kubernetes`) and built on first use (`make conformance`), so these tests are otherwise
+//! ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -26,7 +27,7 @@ fn required() -> BTreeSet<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// The specs that cannot pass, each with the reason. A reason that begins with `~` is of specs that wait for
+/// The specs that cannot pass, each with the reason. Specs whose reason starts with `~` would wait for
 /// minutes before they fail, and are not run.
 fn excused() -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(folder().join("excused.txt")).unwrap();
@@ -47,8 +48,8 @@ struct Outcome {
     failure: String,
 }
 
-/// Runs the suite's program; what it tells of each spec.
-fn told(arguments: &[&str], report: &Path) -> BTreeMap<String, Outcome> {
+/// Runs the suite's program, and returns its outcome of each spec.
+fn spec_outcomes(arguments: &[&str], report: &Path) -> BTreeMap<String, Outcome> {
     let program = go::build(MODULE, ".", "specs");
     let output = Command::new(program)
         .args(arguments)
@@ -69,13 +70,13 @@ fn told(arguments: &[&str], report: &Path) -> BTreeMap<String, Outcome> {
             (text("name"), outcome)
         })
         .collect();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!outcomes.is_empty(), "nothing ran:\n{said}\n{errors}");
+    assert!(!outcomes.is_empty(), "nothing ran:\n{output_text}\n{errors}");
     outcomes
 }
 
-/// Runs `specs` against `server`.
+/// Runs `specs` with `server`.
 fn run<'a>(server: &Server, specs: impl Iterator<Item = &'a String>) -> BTreeMap<String, Outcome> {
     let names: Vec<_> = specs.map(String::as_str).collect();
     let list = server.file("specs.txt", &names.join("\n"));
@@ -86,10 +87,10 @@ fn run<'a>(server: &Server, specs: impl Iterator<Item = &'a String>) -> BTreeMap
         list.to_str().unwrap(),
         "-kubeconfig",
         kubeconfig.to_str().unwrap(),
-        // There is no controller that makes them.
+        // There is no controller that creates them.
         "-e2e-verify-service-account=false",
     ];
-    told(&arguments, &report)
+    spec_outcomes(&arguments, &report)
 }
 
 #[test]
@@ -144,7 +145,7 @@ fn what_is_excused_still_fails() {
 #[ignore = "make conformance: builds Kubernetes' end-to-end tests"]
 fn every_spec_of_api_machinery_is_on_one_of_the_lists() {
     let report = tempfile::NamedTempFile::new().unwrap();
-    let all = told(&["-specs-list"], report.path());
+    let all = spec_outcomes(&["-specs-list"], report.path());
     let (required, excused) = (required(), excused());
     let both: Vec<_> = required
         .iter()
@@ -161,7 +162,7 @@ fn every_spec_of_api_machinery_is_on_one_of_the_lists() {
     assert!(reasons.iter().all(|reason| !reason.is_empty()));
 }
 
-/// Runs the program that knows Go's messages.
+/// Runs the program of Go's messages.
 fn messages(arguments: &[&str], input: &[u8]) -> String {
     let program = go::build(MODULE, "./messages", "messages");
     let mut child = Command::new(program)
@@ -194,7 +195,7 @@ fn the_table_of_messages_is_that_of_gos_types() {
     );
 }
 
-/// Objects of random fields, of each kind so many.
+/// Number of random objects of each kind.
 const EXAMPLES: &str = "200";
 
 #[test]
@@ -220,7 +221,7 @@ fn objects_of_random_fields_are_read_and_written_as_in_go() {
     println!("{}", messages(&["-compare"], &back).trim());
 }
 
-/// The body of an object whose message is `raw`.
+/// The body of an object with the message `raw`.
 fn enveloped(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
     let field = |number: u8, bytes: &[u8]| {
         let mut length = bytes.len();

@@ -1,4 +1,4 @@
-//! `kill -9` under load: every acknowledged write is there afterwards, and the revision never goes back.
+//! `kill -9` under load: every acknowledged write survives, and the revision never decreases.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +41,7 @@ async fn acknowledged_writes_survive_kill_9_and_revisions_never_go_back() {
                             .unwrap();
                         match client.request::<serde_json::Value>(request).await {
                             Ok(stored) => sender.send((name, revision(&stored))).unwrap(),
-                            // The server was killed; what was not acknowledged may be there or not.
+                            // The server was killed; an unacknowledged write may survive or not.
                             Err(_) => return,
                         }
                     }

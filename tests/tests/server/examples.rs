@@ -1,4 +1,4 @@
-//! The example servers of the libraries, run as their users would.
+//! The libraries' example servers, as their users run them.
 
 #[path = "../../../apiserver/aggregation/examples/defined.rs"]
 mod defined;
@@ -19,7 +19,7 @@ use berth_tests::Kubectl;
 use clap::Parser as _;
 use serde_json::{Value, json};
 
-/// `kubectl` with the flags that the example prints.
+/// `kubectl` with the flags of the example's output.
 fn kubectl(folder: &Path, server: &str, arguments: &[&str]) -> Kubectl {
     let file = |name: &str| folder.join(name).display().to_string();
     let (ca, alice) = (file("ca.crt"), file("alice.pem"));
@@ -97,7 +97,7 @@ fn standalone(folder: &Path) -> Vec<OsString> {
     flags.chain([folder.as_os_str().to_owned()]).collect()
 }
 
-/// A server that a test stops.
+/// A server, which ends with the test.
 struct Started {
     runtime: tokio::runtime::Runtime,
     running: RunningServer,
@@ -187,8 +187,8 @@ fn the_example_of_a_kind_from_a_file_has_its_schema_columns_and_selectors() {
         .kubectl(&["get", "gz", "-o", "name", "--field-selector", "spec.color=red"])
         .succeeds();
     assert_eq!(red, "gizmo.example.com/b\n");
-    let told = server.kubectl(&["explain", "gizmos.spec.size"]).succeeds();
-    assert!(told.contains("in millimetres"), "{told}");
+    let text = server.kubectl(&["explain", "gizmos.spec.size"]).succeeds();
+    assert!(text.contains("in millimetres"), "{text}");
     server.kubectl(&["delete", "gz", "--all"]).succeeds();
 
     server.stop();

@@ -1,4 +1,4 @@
-//! A disk that is full, under a running server: what can be done then, and what a restart finds.
+//! A full disk of a running server: requests that still work, and the state after a restart.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -28,7 +28,7 @@ async fn a_full_disk_takes_deletions_and_starts_again_with_all_that_was_acknowle
         let made = write(&client, Method::POST, MAPS, &map(number)).await;
         assert_eq!(made.code, 201, "{}", String::from_utf8_lossy(&made.body));
     }
-    // Somebody else's file takes all that is left.
+    // Another file uses all remaining space.
     let filler = disk.path().join("filler");
     let mut file = File::create(&filler).expect("the disk is there");
     let block = vec![0; 64 * 1024];
@@ -46,13 +46,13 @@ async fn a_full_disk_takes_deletions_and_starts_again_with_all_that_was_acknowle
         assert!(made < 200, "the disk is not full");
     }
     let refused = refused.expect("the loop ends with it");
-    let said = String::from_utf8_lossy(&refused.body).into_owned();
+    let text = String::from_utf8_lossy(&refused.body).into_owned();
     assert!(
-        (500..600).contains(&refused.code) && said.contains("disk"),
-        "{said}"
+        (500..600).contains(&refused.code) && text.contains("disk"),
+        "{text}"
     );
 
-    // Reads and deletions go on.
+    // Reads and deletions still work.
     assert_eq!(get(&client, &format!("{MAPS}/map-0")).await.code, 200);
     for number in 1..5 {
         let path = format!("{MAPS}/map-{number}");
@@ -71,7 +71,7 @@ async fn a_full_disk_takes_deletions_and_starts_again_with_all_that_was_acknowle
         assert_eq!(get(&client, &format!("{MAPS}/map-{number}")).await.code, 404);
     }
 
-    // With room again, all writes are taken, without a restart.
+    // With free space again, all writes are accepted, without a restart.
     fs::remove_file(filler).expect("it is there");
     eventually("writes are taken again", || {
         let made = server.kubectl("create configmap again").run();
@@ -90,7 +90,7 @@ async fn a_disk_that_objects_filled_takes_all_writes_again_once_they_are_deleted
         made += 1;
         assert!(made < 400, "the disk is not full");
     }
-    // Nothing else gives space back: the file stays as large as it is, and what is free is in it.
+    // Deletions do not shrink the file: its size stays, with free space in it.
     for number in 0..made {
         let path = format!("{MAPS}/map-{number}");
         let gone = send(&client, Method::DELETE, &path, &[], b"").await;

@@ -1,5 +1,5 @@
-//! docs/build-your-own.md, taken at its word: a package outside of the workspace is made of its blocks,
-//! built, started as it says, and asked by the commands it prints.
+//! docs/build-your-own.md, followed literally: a package outside of the workspace is created from its
+//! blocks, built, started as documented, and used with the documented commands.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ fn root() -> &'static Path {
         .expect("tests is in the workspace")
 }
 
-/// The blocks of the guide that are written in `language`.
+/// The guide's blocks in `language`.
 fn blocks(language: &str) -> Vec<String> {
     let page = std::fs::read_to_string(root().join("docs/build-your-own.md")).expect("the guide is there");
     let begin = format!("```{language}\n");
@@ -22,14 +22,14 @@ fn blocks(language: &str) -> Vec<String> {
         .collect()
 }
 
-/// The one block in `language`.
+/// The only block in `language`.
 fn block(language: &str) -> String {
     let mut blocks = blocks(language);
     assert_eq!(blocks.len(), 1, "blocks of {language}");
     blocks.remove(0)
 }
 
-/// The folder that this test was built in.
+/// The target folder of this test.
 fn target() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let target = test
@@ -39,7 +39,7 @@ fn target() -> PathBuf {
     target.to_owned()
 }
 
-/// Makes the package in `folder`, with the versions that this workspace is built with, and builds it.
+/// Creates the package in `folder`, with the dependency versions of this workspace, and builds it.
 fn build(folder: &Path) -> PathBuf {
     let clone = format!("path = \"{}/", root().display());
     let manifest = block("toml").replace("path = \"../berth/", &clone);
@@ -71,7 +71,7 @@ impl Drop for Server {
     }
 }
 
-/// Starts `program` with the flags of the guide, but for the port.
+/// Starts `program` with the flags of the guide except for the port.
 fn start(program: &Path, folder: &Path) -> Server {
     let line = blocks("sh")
         .into_iter()
@@ -95,7 +95,7 @@ fn start(program: &Path, folder: &Path) -> Server {
     Server(child)
 }
 
-/// Words of a line, ages left out: they depend on the second.
+/// Words of a line without ages, which depend on the time.
 fn words(line: &str) -> Vec<&str> {
     let is_age = |word: &&str| {
         word.strip_suffix('s')
@@ -135,6 +135,6 @@ fn the_guide_leads_from_a_new_package_to_kubectl_get() {
         let expected: Vec<Vec<&str>> = expected.lines().map(words).collect();
         assert_eq!(printed, expected, "kubectl {command}");
     }
-    let told = kubectl(&["explain", "flunders.size"]).succeeds();
-    assert!(told.contains("in centimetres"), "{told}");
+    let text = kubectl(&["explain", "flunders.size"]).succeeds();
+    assert!(text.contains("in centimetres"), "{text}");
 }

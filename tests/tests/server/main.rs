@@ -1,5 +1,5 @@
-//! The server by itself, as its clients and its operators meet it: verbs, admission, bad input, restarts,
-//! what it tells of itself.
+//! The standalone server, from the view of its clients and operators: verbs, admission, bad input, restarts,
+//! observability.
 
 mod admission;
 mod admission_policies;

@@ -1,5 +1,5 @@
-//! Metrics and runbooks of `deploy/observability`: metrics that a running server has, and a runbook for every
-//! alert.
+//! Metrics and runbooks of `deploy/observability`: a running server has the metrics, and every alert has a
+//! runbook.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,10 @@ use berth_tests::{Server, eventually};
 use http::Method;
 use serde_json::{Value, json};
 
-/// Those of Prometheus itself.
+/// Metrics of Prometheus itself.
 const NOT_OURS: [&str; 1] = ["up"];
-/// Those that count calls of a hub's webhooks and judgements of admission policies, or expressions that do
-/// not compile: a new server without a hub has none. Their names are held by the unit tests of the files that
-/// register them.
+/// Metrics of calls of a hub's webhooks, of verdicts of admission policies, or of expressions that do not
+/// compile, which a new server without a hub does not have. The unit tests of their files check their names.
 const NOT_AT_FIRST: [&str; 4] = [
     "apiserver_admission_webhook_",
     "apiserver_mutating_admission_policy_",
@@ -38,7 +37,7 @@ fn alerts() -> Vec<Value> {
     all
 }
 
-/// The parts of `text` outside of what stands between `open` and `close`.
+/// `text` without the parts between `open` and `close`.
 fn without(text: &str, open: char, close: char) -> String {
     let mut depth = 0;
     let mut left = String::new();
@@ -55,7 +54,7 @@ fn without(text: &str, open: char, close: char) -> String {
     left
 }
 
-/// The metrics that a query in PromQL asks for.
+/// The metrics of a PromQL query.
 fn metrics(query: &str) -> BTreeSet<String> {
     let query = without(&without(query, '{', '}'), '[', ']');
     let mut rest = String::new();
@@ -91,7 +90,7 @@ fn the_metrics_of_a_query_are_found() {
     );
 }
 
-/// Whether the exposition has the metric: counters and histograms have suffixes behind the names of their
+/// Whether the exposition has the metric: counters and histograms have suffixes after the names of their
 /// families.
 fn exposes(text: &str, metric: &str) -> bool {
     let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
@@ -105,8 +104,8 @@ fn exposes(text: &str, metric: &str) -> bool {
     })
 }
 
-/// A write that is refused by a guard, and a Placement without a cluster: so that everything was counted
-/// once.
+/// Sends a write that a guard refuses, and creates a Placement without a cluster, so that every metric has a
+/// value.
 async fn stir(server: &Server, client: &kube::Client) {
     assert_eq!(get(client, "/readyz?verbose").await.code, 200);
     let shoot = json!({
@@ -196,7 +195,7 @@ fn panels_of_the_dashboard_do_not_lie_on_each_other() {
     }
 }
 
-/// Checks of Grafana's linter of dashboards, as far as it is about a dashboard of one job.
+/// The checks of Grafana's dashboard linter that apply to a dashboard of one job.
 #[test]
 fn every_panel_of_the_dashboard_says_what_it_shows_and_of_which_source() {
     let dashboard: Value = serde_json::from_str(&file("deploy/observability/dashboard.json")).unwrap();
@@ -249,7 +248,7 @@ fn every_panel_of_the_dashboard_says_what_it_shows_and_of_which_source() {
                 !target["legendFormat"].as_str().unwrap_or_default().is_empty(),
                 "{title}"
             );
-            // What a counter says of quantiles is said by its rate.
+            // Quantiles use the rate of a counter.
             assert!(
                 !query.contains("_bucket{") || query.contains("rate("),
                 "{title}: {query}"
@@ -295,7 +294,7 @@ fn prometheus_takes_every_rule_and_every_query_of_the_dashboard() {
     let problems = String::from_utf8_lossy(&taken.stderr);
     assert!(taken.status.success(), "{problems}");
 
-    // It would tell.
+    // The check would find a problem.
     let broken = std::env::temp_dir().join(format!("berth-rules-{}.yaml", std::process::id()));
     let text = file("deploy/observability/berth.rules.yaml").replacen("expr: ", "expr: (", 1);
     std::fs::write(&broken, text).unwrap();

@@ -1,5 +1,5 @@
-//! Black-box probes of what a first-class API server must do, over TLS against a real `berth serve`. What
-//! needs a front proxy or another CA is tested in `apiserver`.
+//! Black-box probes of the required functions of an API server, over TLS with a real `berth serve`. Functions
+//! that need a front proxy or another CA are tested in `apiserver`.
 
 use berth_tests::raw::{self, get, send, write};
 use berth_tests::{DEADLINE, Server};

@@ -1,5 +1,4 @@
-//! ResourceQuota on a standalone server: no over-run however many create at once, and numbers that are right
-//! after a crash.
+//! ResourceQuota on a standalone server: no excess with parallel creates, and correct numbers after a crash.
 
 use std::sync::Arc;
 
@@ -20,8 +19,8 @@ fn shoot(name: &str) -> Value {
     })
 }
 
-/// Waits until the quota says that `used` Shoots are there.
-fn says(server: &Server, used: &str) {
+/// Waits until the quota has `used` Shoots.
+fn wait_for_usage(server: &Server, used: &str) {
     eventually(&format!("{used} used"), || {
         let quota = server.kubectl("get resourcequota shoots -o json").json();
         (quota["status"]["used"][COUNT] == used && quota["status"]["hard"][COUNT] == "10").then_some(())
@@ -34,7 +33,7 @@ async fn of_64_creates_at_once_as_many_are_stored_as_the_quota_has_room_for_and_
     server
         .kubectl(&format!("create quota shoots --hard={COUNT}=10"))
         .succeeds();
-    says(&server, "0");
+    wait_for_usage(&server, "0");
     let client = raw::client(&server.kubeconfig()).await;
     let barrier = Arc::new(Barrier::new(64));
     let creates = (0..64).map(|number| {
@@ -70,18 +69,18 @@ async fn of_64_creates_at_once_as_many_are_stored_as_the_quota_has_room_for_and_
         write(&client, Method::POST, SHOOTS, &shoot("more")).await.code,
         403
     );
-    says(&server, "10");
+    wait_for_usage(&server, "10");
     let first = stored["items"][0]["metadata"]["name"].as_str().unwrap();
-    // Whatever finalizers hold it count, too: it is there until it is gone.
+    // An object with finalizers counts until it is deleted.
     server
         .kubectl(&format!("delete shoot {first} --wait=true"))
         .succeeds();
-    says(&server, "9");
+    wait_for_usage(&server, "9");
     assert_eq!(
         write(&client, Method::POST, SHOOTS, &shoot("more")).await.code,
         201
     );
-    says(&server, "10");
+    wait_for_usage(&server, "10");
     let shown = server.kubectl("get resourcequota shoots").succeeds();
     assert!(shown.contains(&format!("{COUNT}: 10/10")), "{shown}");
 }

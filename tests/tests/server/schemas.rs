@@ -1,4 +1,4 @@
-//! Merge rules in OpenAPI, as clients read them: client-go, Argo CD and Flux merge by it on their side.
+//! Merge rules in OpenAPI, which client-go, Argo CD and Flux use for their own merges.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use serde_json::Value;
 const LIST_TYPE: &str = "x-kubernetes-list-type";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
 
-/// Walks `schema`, adding what merges other than by the default, and what does not say how it merges.
+/// Walks `schema`, and collects merge rules that are not the default, and lists and maps without a
+/// rule.
 fn walk(schema: &Value, path: &str, merges: &mut BTreeMap<String, String>, silent: &mut Vec<String>) {
     match schema["type"].as_str() {
         Some("array") => list(schema, path, merges, silent),
@@ -74,7 +75,7 @@ fn map(schema: &Value, path: &str, merges: &mut BTreeMap<String, String>, silent
     if !says.iter().any(|name| schema.get(name).is_some()) && schema[MAP_TYPE].is_null() {
         silent.push(format!("{path}: an object of which nothing is said"));
     }
-    // Selectors, references to keys: changing a part of them makes no sense.
+    // Selectors and references to keys: a change of a part of them has no meaning.
     if schema["properties"]["matchLabels"].is_object()
         && schema["properties"]
             .as_object()
@@ -85,8 +86,7 @@ fn map(schema: &Value, path: &str, merges: &mut BTreeMap<String, String>, silent
     }
 }
 
-/// Whether objects of a definition are stored: lists are answers, and a patch is in the form of its media
-/// type.
+/// Whether objects of a definition are stored: lists are only answers, and a patch has its own media type.
 fn is_written(definition: &str) -> bool {
     !definition.ends_with("List") && !definition.ends_with(".Patch")
 }
@@ -146,7 +146,7 @@ async fn every_list_and_object_of_every_kind_says_how_it_merges() {
     ] {
         assert_eq!(merges.get(path).map(String::as_str), Some(how), "{path}");
     }
-    // v2 says the same, as far as it goes: it is silent below objects that keep unknown fields.
+    // v2 has the same rules, but none below objects that preserve unknown fields.
     let swagger = get(&client, "/openapi/v2").await.json();
     let (mut older, mut quiet) = (BTreeMap::new(), Vec::new());
     for (name, schema) in swagger["definitions"].as_object().unwrap() {
@@ -199,7 +199,7 @@ async fn fields_that_lists_select_by_are_told_as_of_custom_resources() {
     let server = Server::start();
     let client = raw::client(&server.kubeconfig()).await;
     let swagger = get(&client, "/openapi/v2").await.json();
-    let mut told = 0;
+    let mut checked = 0;
     for dialect in berth_dialect_registry::all() {
         for kind in dialect.kinds() {
             let definition = berth_openapi::crd::definition(&*kind);
@@ -222,9 +222,9 @@ async fn fields_that_lists_select_by_are_told_as_of_custom_resources() {
                     .cloned()
                     .unwrap_or_default();
                 assert_eq!(found, wanted, "{gvk}");
-                told += wanted.len();
+                checked += wanted.len();
             }
         }
     }
-    assert!(told > 0);
+    assert!(checked > 0);
 }

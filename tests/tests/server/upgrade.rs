@@ -1,6 +1,5 @@
-//! A store that 0.1.0 wrote (`tests/data/store-0.1.0`: the examples, loaded and decided) is opened by this
-//! version, with every object as it was. The files are never made anew: what an old version wrote does not
-//! change.
+//! This version opens a store of 0.1.0 (`tests/data/store-0.1.0`: the examples, loaded and decided), with
+//! every object unchanged. The files are never regenerated: they remain the old version's.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/store-0.1.0")
 }
 
-/// Uid and revision of every object, by its record's name, as they were written.
+/// The written uid and revision of every object, by the name of its record.
 fn written() -> BTreeMap<String, (String, u64)> {
     let text = std::fs::read_to_string(data().join("objects.txt")).unwrap();
     let lines = text.lines().map(|line| {

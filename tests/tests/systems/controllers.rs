@@ -1,5 +1,5 @@
-//! The controllers, from outside: decisions stay right while the world changes. That something does *not*
-//! happen is shown by something later that has happened, and by the counted decisions.
+//! The controllers, from outside: decisions stay up to date while objects change. The absence of an effect is
+//! proved by a later effect, and by the number of decisions.
 
 #[cfg(debug_assertions)]
 mod crash;
@@ -16,7 +16,7 @@ mod telemetry;
 use berth_tests::{Server, eventually};
 use serde_json::Value;
 
-/// Number of decisions of the controllers of `dialect` so far, however they ended.
+/// Number of decisions of the controllers of `dialect` so far, with any outcome.
 fn decisions(server: &Server, dialect: &str) -> u64 {
     let series = format!("scheduler_schedule_attempts_total{{dialect=\"{dialect}\"");
     let text = server.kubectl("get --raw /metrics").succeeds();
@@ -26,14 +26,14 @@ fn decisions(server: &Server, dialect: &str) -> u64 {
         .sum()
 }
 
-/// The value of one series of `/metrics`, 0 where it has not been counted yet.
+/// The value of one series of `/metrics`, or 0 where it does not exist yet.
 fn metric(server: &Server, series: &str) -> u64 {
     let text = server.kubectl("get --raw /metrics").succeeds();
     let line = text.lines().find_map(|line| line.strip_prefix(series));
     line.map_or(0, |value| value.trim().parse().unwrap())
 }
 
-/// Waits until the controllers of `dialect` have made `count` decisions, which must be all of them.
+/// Waits until the controllers of `dialect` have exactly `count` decisions.
 fn counted(server: &Server, dialect: &str, count: u64) {
     eventually(&format!("{count} decisions to be counted"), || {
         (decisions(server, dialect) >= count).then_some(())
@@ -41,7 +41,7 @@ fn counted(server: &Server, dialect: &str, count: u64) {
     assert_eq!(decisions(server, dialect), count);
 }
 
-/// Merges `change` into `what`, such as `-n ns cluster one`.
+/// Merges `change` into the object `what`, such as `-n ns cluster one`.
 fn patch(server: &Server, what: &str, change: &str) {
     let mut arguments = vec!["patch"];
     arguments.extend(what.split_whitespace());
@@ -49,7 +49,7 @@ fn patch(server: &Server, what: &str, change: &str) {
     server.kubectl_args(&arguments).succeeds();
 }
 
-/// The events on the object named `name`, as `<type> <reason>`, and their notes.
+/// The events of the object `name`, as `<type> <reason>`, and their notes.
 fn events(server: &Server, namespace: &str, name: &str) -> Vec<(String, String)> {
     let list = server
         .kubectl(&format!(
@@ -69,17 +69,17 @@ fn events(server: &Server, namespace: &str, name: &str) -> Vec<(String, String)>
         .collect()
 }
 
-/// Waits for an event `<type> <reason>` on the object named `name` and gives its note.
-fn event(server: &Server, namespace: &str, name: &str, told: &str) -> String {
-    eventually(&format!("event {told} on {name}"), || {
+/// Waits for an event `<type> <reason>` of the object `name`, and returns its note.
+fn event(server: &Server, namespace: &str, name: &str, expected: &str) -> String {
+    eventually(&format!("event {expected} on {name}"), || {
         let found = events(server, namespace, name)
             .into_iter()
-            .find(|(what, _)| what == told);
+            .find(|(what, _)| what == expected);
         found.map(|(_, note)| note)
     })
 }
 
-/// Says who binds new objects of `dialect`.
+/// Sets the binding of new objects of `dialect`.
 fn auto_bind(server: &Server, dialect: &str, mode: &str) {
     let text = format!(
         "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {{name: {dialect}}}\nspec: {{autoBind: \"{mode}\"}}\n"

@@ -1,4 +1,4 @@
-//! Every system through the same door: targets, decisions, explanations, bindings, reviews and live
+//! Every system through the same API: targets, decisions, explanations, bindings, reviews and live
 //! configuration, with real `kubectl` and the examples' fleets.
 
 use berth_tests::example::example;
@@ -6,7 +6,7 @@ use berth_tests::systems::SYSTEMS;
 use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
 
-/// A server with the fleets of every system. Nothing is bound but by hand.
+/// Starts a server with the fleets of every system, without automatic binding.
 fn server() -> Server {
     let server = Server::start();
     server.bind_by_hand(&SYSTEMS);
@@ -20,7 +20,8 @@ fn server() -> Server {
         "kcp/fleet.yaml",
         "kcp/namespaces.yaml",
     ] {
-        // The objects a server makes by itself (a configuration that binds by hand) are there already.
+        // The objects that a server creates by itself (a configuration without automatic binding)
+        // already exist.
         let text = example(path);
         let text = text.replace(
             "  openmcp:\n    scheduler:",
@@ -31,17 +32,17 @@ fn server() -> Server {
     server
 }
 
-/// A decision to ask for, as `kubectl` names it.
+/// A decision of one system, with `kubectl`'s arguments.
 struct Asked {
-    /// The example that holds what wants a place.
+    /// The example with the demand.
     file: &'static str,
-    /// `-n namespace` and the resource, or the cluster-scoped resource alone.
+    /// `-n namespace` and the resource, or only the cluster-scoped resource.
     place: &'static str,
     /// The name of the Decision.
     name: &'static str,
-    /// Target of the request.
+    /// The target of the demand.
     goes_to: &'static str,
-    /// A cluster that is refused, and why.
+    /// A refused cluster, and the reason.
     refused: (&'static str, &'static str),
 }
 
@@ -178,7 +179,7 @@ fn is_bound(server: &Server, asked: &Asked) {
         asked.goes_to.is_empty() || clusters.iter().any(|at| at["clusterName"] == asked.goes_to),
         "{bound}"
     );
-    // Deciding again changes nothing.
+    // Another decision has no effect.
     let again = server
         .kubectl(&format!("{place} {name} --subresource=scheduling -o json"))
         .json();
@@ -245,7 +246,7 @@ fn the_systems_own_objects_say_where_it_went() {
         snapshot["metadata"]["labels"]["kubernetes-fleet.io/is-latest-snapshot"],
         "true"
     );
-    // The namespace controller adopts what was bound by hand.
+    // The namespace controller adopts a manually bound namespace.
     eventually("the namespace to be adopted", || {
         let namespace = server.kubectl("get namespace shop -o json").json();
         let placement = namespace["metadata"]["annotations"]["scheduling.kcp.dev/placement"]
@@ -273,7 +274,7 @@ fn a_review_answers_what_if_for_every_system() {
             .split("\n---\n")
             .find(|part| part.contains(&of_kind))
             .expect("a placeable object");
-        // A namespace that is not there yet: what would become of it.
+        // The decision of a namespace that does not exist yet.
         let document = document.replace("name: shop", "name: shop-2");
         let indented: String = document.lines().map(|line| format!("    {line}\n")).collect();
         let inventory = if file.starts_with("ocm") {
@@ -285,7 +286,7 @@ fn a_review_answers_what_if_for_every_system() {
             "apiVersion: scheduling.berth.dev/v1alpha1\nkind: SchedulingReview\nspec:\n  inventory: {inventory}\n  object:\n{indented}"
         );
         if file.starts_with("ocm") {
-            // Its set binding comes with the example.
+            // The example contains its set binding.
             server.load(&server.file("request.yaml", &text));
         }
         let answer = server.kubectl("create -o json -f -").input(review).json();

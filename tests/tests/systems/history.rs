@@ -1,5 +1,5 @@
-//! The history of decisions (docs/reference.md, "History"): what is recorded of binding, draining, binding
-//! again and deleting, who sees it, how long it stays, and that a restart keeps it.
+//! The history of decisions (docs/reference.md, "History"): records of bindings, drains and deletions, the
+//! right to read them, their retention, and their durability across restarts.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn example(path: &str) -> PathBuf {
         .join(path)
 }
 
-/// Two ready clusters in one set, bound to the namespace `team`.
+/// Creates two ready clusters in one set, which is bound to the namespace `team`.
 fn fleet(server: &Server) {
     let cluster = |name: &str| {
         format!(
@@ -70,7 +70,7 @@ fn records(server: &Server, decision: &str) -> Vec<Value> {
     }
 }
 
-/// The records of `decision` once there are `count`.
+/// Waits until there are `count` records of `decision`, and returns them.
 fn recorded(server: &Server, decision: &str, count: usize) -> Vec<Value> {
     let ask = || records(server, decision);
     until(&format!("{count} records of {decision}"), ask, |records| {
@@ -108,7 +108,7 @@ fn each_change_is_recorded_with_its_cause_and_what_the_scheduler_said() {
     server.kubectl("-n team delete placement p").succeeds();
     let records = recorded(&server, "p.ocm", 5);
 
-    let told = |record: &Value| {
+    let summary = |record: &Value| {
         let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
         let cause = &record["cause"];
         let moved = record["clusters"].as_array().unwrap().iter();
@@ -129,7 +129,7 @@ fn each_change_is_recorded_with_its_cause_and_what_the_scheduler_said() {
         ]
         .join(" | ")
     };
-    let all: Vec<String> = records.iter().map(told).collect();
+    let all: Vec<String> = records.iter().map(summary).collect();
     assert_eq!(
         all,
         [
@@ -276,7 +276,7 @@ fn who_bound_it_is_recorded_and_only_who_may_ask_why_reads_it() {
     let bob = server.kubeconfig_for("bob", &[]);
     for role in ["view", "berth:explainer"] {
         let path = format!("{API}/namespaces/team/decisions/p.ocm/history");
-        let asked = [
+        let commands = [
             vec!["-n", "team", "get", "decisionrecords"],
             vec!["get", "--raw", &path],
         ];
@@ -294,7 +294,7 @@ fn who_bound_it_is_recorded_and_only_who_may_ask_why_reads_it() {
             ])
             .succeeds();
         let may = |words: &[&str]| server.kubectl_as(&bob, words).run().success;
-        for words in asked {
+        for words in commands {
             match role {
                 "view" => assert!(!may(&words), "{words:?} with {role}"),
                 _ => eventually("the role to be known", || may(&words).then_some(())),
@@ -315,7 +315,7 @@ fn a_restart_keeps_history_and_adds_nothing_to_it() {
     server.crash();
     server.restart();
     assert_eq!(records(&server, "p.ocm"), before);
-    // What comes next goes on from there.
+    // The next records continue from there.
     taint(&server, "one", &json!([]));
     taint(&server, "two", &json!([{"key": "drain", "effect": "NoSelect"}]));
     let after = recorded(&server, "p.ocm", 3);
@@ -357,7 +357,7 @@ fn history_is_bounded_and_in_memory_it_says_so() {
         timeline.contains("in memory: it begins when the server was started"),
         "{timeline}"
     );
-    // Its namespace takes it along.
+    // The deletion of its namespace deletes it.
     server.kubectl("delete namespace team").succeeds();
     eventually("the records to go", || {
         records(&server, "p.ocm").is_empty().then_some(())

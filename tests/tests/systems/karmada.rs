@@ -1,5 +1,5 @@
-//! Karmada with kubectl: templates and policies in, bindings and replicas out; why, the guard, and what a
-//! change would do.
+//! Karmada with kubectl: bindings and replicas from templates and policies; explanations, the guard, and
+//! simulated changes.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use berth_tests::example::example;
 use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
 
-/// A server with the example's clusters on which nothing is bound but by hand.
+/// Starts a server with the example's clusters, without automatic binding.
 fn server(files: &[&str]) -> Server {
     let server = Server::start();
     server.bind_by_hand(&["karmada"]);
@@ -18,17 +18,17 @@ fn server(files: &[&str]) -> Server {
     server
 }
 
-/// The binding of the Deployment `template`, once the detector has made it.
+/// Waits until the detector has created the binding of the Deployment `template`, and returns it.
 fn binding(server: &Server, template: &str) -> Value {
     eventually(&format!("the binding of {template}"), || {
-        let asked =
+        let words =
             format!("-n retail get rb.work.karmada.io {template}-deployment -o json --ignore-not-found");
-        let text = server.kubectl(&asked).succeeds();
+        let text = server.kubectl(&words).succeeds();
         (!text.trim().is_empty()).then(|| serde_json::from_str(&text).expect("kubectl prints JSON"))
     })
 }
 
-/// Binds the decision about the Deployment `template`.
+/// Binds the decision of the Deployment `template`.
 fn bind(server: &Server, template: &str) {
     binding(server, template);
     let text = format!(
@@ -38,7 +38,7 @@ fn bind(server: &Server, template: &str) {
     server.kubectl("create -f -").input(text).succeeds();
 }
 
-/// `name:replicas` of every cluster that the Deployment `template` goes to.
+/// `name:replicas` of every cluster of the Deployment `template`.
 fn divided(server: &Server, template: &str) -> Vec<String> {
     let binding = binding(server, template);
     let clusters = binding["spec"]["clusters"].as_array().into_iter().flatten();
@@ -60,8 +60,11 @@ fn berth(server: &Server, arguments: &str) -> String {
         .env("KUBECONFIG", server.kubeconfig())
         .output()
         .expect("berth runs");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{arguments}: {told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        matches!(output.status.code(), Some(0 | 1)),
+        "{arguments}: {errors}"
+    );
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -100,7 +103,7 @@ fn a_policy_and_a_deployment_become_a_binding_whose_replicas_are_divided_and_exp
     );
     let why = berth(&server, "why deployment/web -n retail");
     assert!(why.contains("REPLICAS") && why.contains("frankfurt"), "{why}");
-    // Deleted, the Deployment takes its binding along.
+    // The deletion of the Deployment deletes its binding.
     server.kubectl("-n retail delete deployment web").succeeds();
     eventually("the binding to go", || {
         let gone = "-n retail get rb.work.karmada.io -o name";
@@ -152,7 +155,7 @@ fn a_plan_says_what_more_replicas_and_another_policy_would_do() {
     let scaled = scaled.split("---\n").nth(1).expect("the Deployment");
     let file = server.file("scaled.yaml", scaled);
     let plan = berth(&server, &format!("plan -f {}", file.display()));
-    // The uid of the Deployment says which of two with as much room gets the last one.
+    // The uid of the Deployment selects which of two clusters with equal room gets the last replica.
     assert!(
         plan.contains("web-deployment.karmada") && plan.contains("5 → 7") && plan.contains("singapore 2 → 3"),
         "{plan}"
@@ -166,12 +169,12 @@ fn a_plan_says_what_more_replicas_and_another_policy_would_do() {
     let plan = berth(&server, &format!("plan -f {}", file.display()));
     let line = plan.lines().find(|line| line.contains("web-deployment.karmada"));
     assert!(line.is_some_and(|line| line.contains("singapore")), "{plan}");
-    // Nothing of it has happened.
+    // It had no effect.
     assert_eq!(
         divided(&server, "web"),
         ["frankfurt:5", "oregon:5", "singapore:2"]
     );
-    // The same over files, without a server.
+    // The same with files, without a server.
     let simulated = Command::new(berth_tests::berth())
         .args(["simulate", "-f"])
         .arg(server.file("fleet.yaml", &example("karmada/fleet.yaml")))
@@ -255,9 +258,9 @@ spec:
 "#;
     server.kubectl("apply -f -").input(text).succeeds();
     for (name, replicas) in [("db-statefulset", 3), ("sum-job", 2)] {
-        let asked = format!("-n retail get rb.work.karmada.io {name} -o json --ignore-not-found");
+        let words = format!("-n retail get rb.work.karmada.io {name} -o json --ignore-not-found");
         let made = eventually(name, || {
-            serde_json::from_str::<Value>(&server.kubectl(&asked).succeeds()).ok()
+            serde_json::from_str::<Value>(&server.kubectl(&words).succeeds()).ok()
         });
         assert_eq!(made["spec"]["replicas"], replicas, "{made}");
     }

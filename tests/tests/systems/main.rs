@@ -1,5 +1,4 @@
-//! The systems side by side on a standalone server: stories, controllers, kcp's syncer, history and
-//! observing.
+//! All systems on a standalone server: stories, controllers, kcp's syncer, history and observing.
 
 mod controllers;
 mod every_system;

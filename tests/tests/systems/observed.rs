@@ -1,13 +1,13 @@
-//! A system that another scheduler decides (docs/beside.md), with kubectl: whether Berth agrees, who did
-//! what, and what is counted. The other scheduler is whoever writes PlacementDecisions here.
+//! A system that another scheduler decides (docs/beside.md), with kubectl: Berth's agreement, the actors, and
+//! the metrics. The test simulates the other scheduler by writes of PlacementDecisions.
 
 use std::process::Command;
 
 use berth_tests::{Server, eventually, until};
 use serde_json::{Value, json};
 
-/// Two clusters, the second of which nothing tolerates, and a Placement that the other scheduler decides to
-/// be there.
+/// Starts a server with two clusters, the second with a taint, and a Placement that the other scheduler has
+/// decided to be on the second.
 fn hub() -> Server {
     let server = Server::start_with(&["--agreement-grace-period=2s"]);
     let configuration = json!({
@@ -37,7 +37,7 @@ fn hub() -> Server {
     server
 }
 
-/// Has the other scheduler decide the Placement to be on `cluster`.
+/// Writes the other scheduler's decision of the Placement for `cluster`.
 fn decide(server: &Server, cluster: &str) {
     let decision = json!({
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
@@ -122,11 +122,11 @@ fn what_another_scheduler_decided_is_told_with_what_berth_would_change_and_who_d
         let timeline = berth(&server, &["history", "placement/web", "-n", "team"]);
         timeline.contains("Berth agrees").then_some(timeline)
     });
-    for told in [
+    for part in [
         "PlacementDecision team/web-decision-1 was updated with placement",
         "Berth would leave bad (TaintToleration/Untolerated: the taint drain:NoSelect is not tolerated) and take good",
     ] {
-        assert!(timeline.contains(told), "{told}: {timeline}");
+        assert!(timeline.contains(part), "{part}: {timeline}");
     }
     let records = "-n team get decisionrecords -o name --field-selector spec.agreement.status=False";
     assert_eq!(

@@ -8,7 +8,8 @@ fn seed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/ocm").join(name)
 }
 
-/// A fleet of `clusters`, all in the set `all`, which is bound in namespace `ns1`; one namespace per cluster.
+/// Starts a server with `clusters`, all in the set `all`, which is bound in namespace `ns1`; one namespace
+/// per cluster.
 fn fleet(clusters: &[&str]) -> Server {
     let server = Server::start();
     let mut text = String::from(
@@ -40,7 +41,7 @@ fn score(server: &Server, cluster: &str, name: &str, value: i32, valid_until: Op
     server.load(&server.file("score.yaml", &text));
 }
 
-/// Binds `ns1/placement` and gives the clusters of its PlacementDecisions.
+/// Binds `ns1/placement`, and returns the clusters of its PlacementDecisions.
 fn bind(server: &Server) -> Vec<String> {
     let binding = "apiVersion: scheduling.berth.dev/v1alpha1\nkind: Binding\nmetadata: {name: placement.ocm, namespace: ns1}\n";
     server.kubectl("create -f -").input(binding).succeeds();
@@ -166,7 +167,7 @@ fn story_4_scores_of_a_third_party_select_among_the_clusters_that_have_them() {
     server
         .kubectl_args(&["apply", "-f", &seed("placement-most.yaml").display().to_string()])
         .succeeds();
-    // No score counts 0: above -1, and ties go by name.
+    // A missing score is 0, which is above -1, and ties are resolved by name.
     assert_eq!(bind(&server), ["cluster1", "cluster2", "cluster4"]);
     server.kubectl("-n ns1 delete placement placement").succeeds();
     berth_tests::eventually("the decisions to go with their placement", || {
@@ -214,7 +215,7 @@ fn the_sets_default_and_global_are_there_on_a_server_that_nobody_gave_them() {
             (server.kubectl(&path).succeeds().trim() == "1").then_some(())
         });
     }
-    // Who deletes one has it again after a restart.
+    // A deleted one is created again at a restart.
     server.kubectl("delete managedclusterset global").succeeds();
     let mut server = server;
     server.crash();
@@ -241,7 +242,7 @@ fn a_placement_whose_expression_never_ends_stops_no_start_and_can_be_deleted() {
         .kubectl("apply -f -")
         .input(placement("placement", "true"))
         .succeeds();
-    let told = |server: &Server| {
+    let condition = |server: &Server| {
         eventually(
             "the placement to be decided, with what its expression costs",
             || {
@@ -255,11 +256,11 @@ fn a_placement_whose_expression_never_ends_stops_no_start_and_can_be_deleted() {
             },
         );
     };
-    told(&server);
+    condition(&server);
 
     server.crash();
     server.restart();
-    told(&server);
+    condition(&server);
     assert_eq!(bind(&server), ["cluster1"], "others are decided");
     server.kubectl("-n ns1 delete placement poison").succeeds();
     let left = server.kubectl("-n ns1 get placements -o name").succeeds();

@@ -1,12 +1,12 @@
-//! kcp's syncing from end to end: a hub, workload clusters (each a `berth serve` of its own), and `berth
-//! syncer` between them.
+//! kcp's syncing from end to end: a hub, workload clusters (each another `berth serve`), and `berth syncer`
+//! between them.
 
 mod again;
 mod crashes;
 mod eviction;
 mod mend;
+mod problems;
 mod story;
-mod told;
 mod view;
 mod workloads;
 mod world;

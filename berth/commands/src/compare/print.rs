@@ -34,7 +34,7 @@ pub(super) fn to_stdout(comparison: &Comparison, form: CompareOutput) -> io::Res
     }
 }
 
-/// Prints `comparison` in the form that is asked for.
+/// Prints `comparison` in `form`.
 ///
 /// # Errors
 /// When `out` fails.
@@ -171,13 +171,13 @@ fn why(entry: &Entry) -> String {
                 .known_difference
                 .map(|known| format!("a known difference: {known}"));
             let resized = entry.resizes.iter().take(NAMED).map(ToString::to_string);
-            let told = sides
+            let texts = sides
                 .into_iter()
                 .flatten()
                 .map(of_side)
                 .chain(resized)
                 .chain(known);
-            told.collect::<Vec<_>>().join("; ")
+            texts.collect::<Vec<_>>().join("; ")
         }
     }
 }

@@ -24,7 +24,8 @@ const PAGE: usize = 500;
 /// The records of decisions in namespaces, and of those without one.
 const RESOURCES: [&str; 2] = ["decisionrecords", "clusterdecisionrecords"];
 
-/// Asks and prints. Records that the caller may not read are left out, with a note on standard error.
+/// Requests the newest records, and prints them. Records that the caller may not read are left out,
+/// with a note on standard error.
 ///
 /// # Errors
 /// When the server has no history, refuses all of it, or none answers.
@@ -97,7 +98,7 @@ fn newest(mut records: Vec<Value>, limit: usize) -> Vec<Value> {
     records
 }
 
-/// Writes `records`, of `count` that there are.
+/// Writes `records`, and that they are the newest of `count`.
 fn write(
     out: &mut impl Write,
     output: HistoryOutput,

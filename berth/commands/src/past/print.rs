@@ -14,7 +14,7 @@ use super::Answer;
 use crate::args::HistoryOutput;
 use crate::terminal::{self, broken, indented, shown};
 
-/// Prints `answer`, which `words` asked for.
+/// Prints `answer`, the history that `words` name.
 ///
 /// # Errors
 /// When `out` fails.
@@ -61,7 +61,7 @@ fn timeline(
     if !status.records.is_empty() {
         writeln!(out)?;
     }
-    writeln!(out, "{}", terminal::dim(&indented(&kept(status), 0, width)))
+    writeln!(out, "{}", terminal::dim(&indented(&retention(status), 0, width)))
 }
 
 /// `team/p.ocm (Placement p)`.
@@ -77,7 +77,7 @@ pub(super) fn heading(namespace: &str, name: &str, source: &SourceRef) -> String
 /// One change: time, verdict, cause and user, then the difference.
 pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usize>) -> io::Result<()> {
     let change = shown(&record.change);
-    let told = match change.as_str() {
+    let verdict = match change.as_str() {
         "Bound" | "Fits" | "Grown" | "Resized" => terminal::good(&change),
         "Lost" | "Unplaced" => terminal::bad(&change),
         "Moved" | "Shrunk" | "Removed" => terminal::warning(&change),
@@ -88,10 +88,10 @@ pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usiz
     let long = format!("{moment}  {change}  {cause}{actor}").chars().count();
     let moment = terminal::heading(&moment);
     match width.filter(|width| long > *width) {
-        None => writeln!(out, "{moment}  {told}  {cause}{}", terminal::dim(&actor))?,
+        None => writeln!(out, "{moment}  {verdict}  {cause}{}", terminal::dim(&actor))?,
         Some(_) => {
             let line = indented(&format!("{cause}{actor}"), 2, width);
-            writeln!(out, "{moment}  {told}\n{line}")?;
+            writeln!(out, "{moment}  {verdict}\n{line}")?;
         }
     }
     let phase = |side: &Side| match side.reason.as_str() {
@@ -120,8 +120,8 @@ pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usiz
         reasons(out, reason)?;
     }
     match &record.agreement {
-        Some(told) => agreement(out, told, width),
-        // Berth decided it.
+        Some(entry) => agreement(out, entry, width),
+        // Berth made the decision itself.
         None => Ok(()),
     }
 }
@@ -129,15 +129,15 @@ pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usiz
 /// Whether Berth agreed with another scheduler's change.
 fn agreement(out: &mut impl Write, agreement: &RecordAgreement, width: Option<usize>) -> io::Result<()> {
     let message = shown(&agreement.message);
-    let told = match agreement.status.as_str() {
+    let sentence = match agreement.status.as_str() {
         "True" => terminal::good("  Berth agrees"),
         "False" => terminal::warning(&indented(&message, 2, width)),
         _ => {
-            let told = format!("whether Berth agrees cannot be said: {message}");
-            terminal::dim(&indented(&told, 2, width))
+            let sentence = format!("whether Berth agrees cannot be said: {message}");
+            terminal::dim(&indented(&sentence, 2, width))
         }
     };
-    writeln!(out, "{told}")
+    writeln!(out, "{sentence}")
 }
 
 /// The clusters that were added or removed, with the reasons of each.
@@ -174,7 +174,7 @@ fn clusters(out: &mut impl Write, record: &RecordSpec, part: Move, width: Option
     Ok(())
 }
 
-/// `name` in its style, and `words` behind it, broken to fit the terminal.
+/// `name` in its style, followed by `words`, broken to fit the terminal.
 fn beside(
     out: &mut impl Write,
     name: &str,
@@ -204,23 +204,23 @@ fn beside(
 
 /// The clusters that stay with another amount.
 fn resized(out: &mut impl Write, record: &RecordSpec) -> io::Result<()> {
-    let held = |side: &Option<Side>| {
+    let amounts_of = |side: &Option<Side>| {
         let clusters = side.as_ref().map(|side| side.clusters.as_slice());
         record::held(clusters.unwrap_or_default())
     };
-    for entry in amounts::resized(&held(&record.from), &held(&record.to)) {
+    for entry in amounts::resized(&amounts_of(&record.from), &amounts_of(&record.to)) {
         writeln!(out, "  ~ {}", shown(&entry.to_string()))?;
     }
     Ok(())
 }
 
-/// Writes the number of targets that one reason refuses, where that is another number than before.
+/// Writes the number of targets that one reason refuses, where that number changed.
 fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
-    let told = match (reason.from, reason.to) {
+    let change = match (reason.from, reason.to) {
         (Some(from), Some(to)) if from == to => return Ok(()),
         (Some(from), Some(to)) => format!("{from} → {to}"),
         (None, Some(to)) => to.to_string(),
-        // The reasons were not counted after it.
+        // The reasons were not counted after the change.
         (_, None) => return Ok(()),
     };
     let name = format!("{}/{}", shown(&reason.plugin), shown(&reason.reason));
@@ -231,14 +231,14 @@ fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
     writeln!(
         out,
         "  {}",
-        terminal::dim(&format!("{name} refuses {told} {targets}"))
+        terminal::dim(&format!("{name} refuses {change} {targets}"))
     )
 }
 
 /// Cause and author of the change.
 fn why(record: &RecordSpec) -> (String, String) {
     let (cause, actor) = (&record.cause, &record.actor);
-    let told = match cause.r#type {
+    let cause_text = match cause.r#type {
         CauseType::Object => {
             let [namespace, name] = [&cause.namespace, &cause.name].map(|text| shown(text));
             let place = match (namespace.as_str(), name.as_str()) {
@@ -268,7 +268,7 @@ fn why(record: &RecordSpec) -> (String, String) {
         "" => String::new(),
         user => format!(", by {}", shown(user)),
     };
-    (told, actor)
+    (cause_text, actor)
 }
 
 /// `2026-11-23 10:14:03`, in UTC as every time of the API.
@@ -278,8 +278,8 @@ fn moment(record: &RecordSpec) -> String {
     format!("{}Z", seconds.replace('T', " "))
 }
 
-/// Time for which records are kept.
-fn kept(status: &HistoryStatus) -> String {
+/// Time for which records are stored.
+fn retention(status: &HistoryStatus) -> String {
     let each = status.per_decision;
     if each == 0 {
         return "The server remembers no changes: --history-per-decision is 0.".to_owned();

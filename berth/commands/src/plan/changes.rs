@@ -12,7 +12,7 @@ use crate::manifest::{self, Document, Problem};
 pub struct Entry {
     /// A file and a document, or a flag.
     pub at: String,
-    /// Its path in the document, empty where the document or the flag is the change.
+    /// Path of the entry in the document, empty where the document or the flag is the change.
     pub path: String,
     /// The entry.
     pub value: Value,
@@ -38,12 +38,12 @@ pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Ch
     let mut changes = Changes::default();
     let (documents, problems) = manifest::read_all(&args.change);
     for problem in problems {
-        let told = problem.to_string();
+        let message = problem.to_string();
         match problem {
-            Problem { is_note: true, .. } => changes.notes.push(told),
+            Problem { is_note: true, .. } => changes.notes.push(message),
             // A missing file is an error in the question.
-            Problem { number: 0, .. } => changes.problems.push(told),
-            _ => changes.aside.push(told),
+            Problem { number: 0, .. } => changes.problems.push(message),
+            _ => changes.aside.push(message),
         }
     }
     for mut document in documents {
@@ -75,8 +75,8 @@ fn nothing(args: &ChangeArgs) -> String {
     "nothing to plan: no scheduler looks at any of these objects".to_owned()
 }
 
-/// A problem of a change, in words for people: a missing cluster of `--drain` is called that, and not
-/// an invalid value of a field.
+/// A problem of a change, in words for people: a missing cluster of `--drain` is reported as missing,
+/// and not as an invalid value of a field.
 #[must_use]
 pub fn sentence(problem: &str) -> String {
     let absent = problem

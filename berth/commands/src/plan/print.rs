@@ -14,8 +14,8 @@ use crate::terminal::{self, Cell};
 const NAMED: usize = 3;
 
 const HEADINGS: [&str; 6] = ["DECISION", "KIND", "VERDICT", "LEAVES", "GETS", "WHY"];
-/// The heading of clusters that stay with another amount, before the last one; shown where there is
-/// any.
+/// Heading of the clusters that stay with another amount. The column is the last but one, and exists
+/// where there is such a cluster.
 const RESIZES: &str = "RESIZES";
 
 /// The order and the words of the counts.
@@ -41,7 +41,7 @@ fn count(plan: &Value, field: &str) -> u64 {
     plan["counts"][field].as_u64().unwrap_or_default()
 }
 
-/// Prints `plan` in the form that is asked for.
+/// Prints `plan` in `form`.
 ///
 /// # Errors
 /// When `out` fails.
@@ -168,7 +168,7 @@ fn headings(resizes: bool) -> Vec<&'static str> {
     first.iter().copied().chain(resizes).chain([*last]).collect()
 }
 
-/// The cells of one row, styled and plain; with those of [`RESIZES`] where any entry has some.
+/// The cells of one row, styled and plain; with a cell of [`RESIZES`] if `resizes`.
 fn cells(entry: &Value, resizes: bool) -> Vec<(Cell, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name = match text(&entry["namespace"]) {
@@ -232,10 +232,10 @@ fn some(names: &Value, count: &Value) -> String {
 
 /// The reason for leaving the first cluster; without one the message of the decision.
 fn why(entry: &Value) -> String {
-    let left = entry["left"][0].as_str();
+    let first_left = entry["left"][0].as_str();
     let candidates = entry["candidates"].as_array().into_iter().flatten();
     let reason = candidates
-        .filter(|candidate| candidate["clusterName"].as_str() == left)
+        .filter(|candidate| candidate["clusterName"].as_str() == first_left)
         .find_map(|candidate| candidate["appeared"].as_array()?.first());
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     match reason {

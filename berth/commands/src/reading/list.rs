@@ -19,7 +19,7 @@ pub(super) enum Answer {
     Refused(String),
 }
 
-/// The refusal in the server's words where the objects of a kind may not be listed.
+/// The server's refusal, where the caller may not list the objects of a kind.
 pub(super) async fn refusal(client: &Client, kind: &dyn Kind) -> Result<Option<String>> {
     let path = path(kind, kind.info().storage_version, None);
     let answer = client.send(Method::GET, &format!("{path}?limit=1"), None).await?;
@@ -47,9 +47,9 @@ pub(super) async fn of(
     labels: &str,
 ) -> Result<Answer> {
     let info = kind.info();
-    let others = info.versions.iter().copied();
+    let other_versions = info.versions.iter().copied();
     let versions = std::iter::once(info.storage_version)
-        .chain(others.filter(|version| *version != info.storage_version));
+        .chain(other_versions.filter(|version| *version != info.storage_version));
     for version in versions {
         let path = path(kind, version, namespace);
         match pages(client, &path, labels).await? {
@@ -67,8 +67,8 @@ pub(super) async fn of(
     Ok(Answer::Objects(Objects::default()))
 }
 
-/// Every page of a list; nothing where the resource is not served. The list comes from the server's
-/// cache, which costs its store nothing.
+/// Every page of a list; empty where the resource is not served. The server answers from its cache, at
+/// no cost for its store.
 async fn pages(
     client: &Client,
     path: &str,
@@ -95,7 +95,7 @@ async fn pages(
                     next => token = form(next),
                 }
             }
-            // It took too long: the pages are of a revision that is gone.
+            // The reading took too long: the pages are of a revision that the server has compacted.
             410 if !token.is_empty() => {
                 all.clear();
                 token.clear();
@@ -132,8 +132,8 @@ fn some<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<I
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// An object in its own bytes, without fields that no scheduler reads and every write changes: a tree
-/// takes ten times as much memory.
+/// An object as JSON bytes, without the fields that no scheduler reads and every write changes. A
+/// parsed tree would take ten times the memory.
 #[derive(Clone, Debug)]
 struct Item(Box<[u8]>);
 
@@ -189,7 +189,7 @@ impl Objects {
     }
 }
 
-/// A token of any server's as part of a query.
+/// Escapes the page token of a server for a query.
 fn form(token: &str) -> String {
     let mut text = String::new();
     for byte in token.bytes() {

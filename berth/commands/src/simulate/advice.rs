@@ -110,8 +110,8 @@ fn owner(change: &Value) -> u8 {
     }
 }
 
-/// The changes of `set` in words, without the name of `cluster`, so that those of several clusters are the
-/// same.
+/// The changes of `set` in words, without the name of `cluster`, so that the words for several clusters are
+/// equal.
 fn words(set: &Value, cluster: &str) -> String {
     let changes = list(set, "changes").iter();
     let changes: Vec<String> = changes
@@ -150,8 +150,8 @@ fn one(
 ) -> io::Result<()> {
     let is_picked = edit.set["then"] == "Picked";
     let (clusters, then) = match edit.targets.as_slice() {
-        [one] if is_picked => (named(one), "would be picked"),
-        [one] => (named(one), "would fit, others rank higher"),
+        [one] if is_picked => (target_name(one), "would be picked"),
+        [one] => (target_name(one), "would fit, others rank higher"),
         several if is_picked => (
             format!("{} clusters", several.len()),
             "would be picked, each by this alone",
@@ -159,22 +159,26 @@ fn one(
         several => (format!("{} clusters", several.len()), "would fit"),
     };
     // With only one cluster the change names it.
-    let what = match edit.targets.as_slice() {
+    let subject = match edit.targets.as_slice() {
         [one] => edit.words.replace('…', &text(one, "clusterName")),
         _ => edit.words.clone(),
     };
     let number = format!("  {number}. ");
-    let lines = indented(&what, number.len(), width);
+    let lines = indented(&subject, number.len(), width);
     writeln!(out, "{number}{}", lines.trim_start())?;
-    let told = indented(&format!("→ {clusters} {then}"), 5, width);
-    let told = if is_picked { terminal::good(&told) } else { told };
-    writeln!(out, "{told}")?;
+    let outcome = indented(&format!("→ {clusters} {then}"), 5, width);
+    let outcome = if is_picked {
+        terminal::good(&outcome)
+    } else {
+        outcome
+    };
+    writeln!(out, "{outcome}")?;
     if let [_, _, ..] = edit.targets.as_slice() {
         let names: Vec<String> = edit
             .targets
             .iter()
             .take(NAMED)
-            .map(|target| named(target))
+            .map(|target| target_name(target))
             .collect();
         let more = match edit.targets.len().saturating_sub(NAMED) {
             0 => String::new(),
@@ -195,7 +199,7 @@ fn one(
                     none if none.is_empty() => format!("{} {}", text(patch, "kind"), text(patch, "name")),
                     line => line,
                 };
-                // A line for a shell stays one.
+                // A command for a shell stays on one line.
                 writeln!(out, "     {}", terminal::dim(&line))?;
             }
             if edit.targets.len() > 1 && list(edit.set, "changes").iter().all(|change| owner(change) == 0) {
@@ -209,9 +213,9 @@ fn one(
 /// Sentences about the owners of changes that are not the user's.
 fn owners(set: &Value) -> Vec<String> {
     let mut sentences = Vec::new();
-    let others = list(set, "changes").iter().map(owner).max().unwrap_or_default();
+    let other_owner = list(set, "changes").iter().map(owner).max().unwrap_or_default();
     let may_not = set["allowed"] == false;
-    match (others, may_not) {
+    match (other_owner, may_not) {
         (0, false) => {}
         (0, true) => sentences.push("you may not change all of it".to_owned()),
         (1, _) => sentences.push("an administrator has to change it".to_owned()),
@@ -238,7 +242,7 @@ fn notes(targets: &[Value]) -> Vec<(String, usize)> {
     found
 }
 
-fn named(target: &Value) -> String {
+fn target_name(target: &Value) -> String {
     match text(target, "target") {
         name if name.is_empty() => text(target, "clusterName"),
         name => name

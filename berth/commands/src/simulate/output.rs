@@ -31,7 +31,7 @@ impl List {
         }
     }
 
-    /// Writes one Scheduling, with `advice` if that was asked for.
+    /// Writes one Scheduling, with `advice` if it was requested.
     pub(super) fn write(
         &mut self,
         out: &mut impl Write,

@@ -9,7 +9,7 @@ use berth_engine::simulate::{NoPlan, Terms};
 use berth_engine::{Plan, Simulation};
 use serde_json::Value;
 
-use super::wanted::DemandFilter;
+use super::demand_filter::DemandFilter;
 use super::{By, DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, load};
 use crate::args::SimulateArgs;
 use crate::catalog::catalog;
@@ -19,7 +19,7 @@ use crate::plan::{changes, print};
 pub(super) fn run(args: &SimulateArgs, read: Read, terms: &Terms, wanted: &DemandFilter<'_>) -> ExitCode {
     let mut whole = read.whole;
     match plan(args, read.simulation, terms, wanted, &mut whole) {
-        Ok(plan) => told(args, &plan, whole),
+        Ok(plan) => print_plan(args, &plan, whole),
         Err(problems) => {
             for problem in problems {
                 crate::say_error!("error: {problem}");
@@ -77,7 +77,7 @@ fn plan(
         })
 }
 
-fn told(args: &SimulateArgs, plan: &Plan, whole: bool) -> ExitCode {
+fn print_plan(args: &SimulateArgs, plan: &Plan, whole: bool) -> ExitCode {
     let value = serde_json::to_value(plan).unwrap_or(Value::Null);
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let printed = print::print(&mut out, &value, args.output).and_then(|()| out.flush());

@@ -1,4 +1,4 @@
-//! `-o table`: one block per demand, for reading: first the picked clusters, then the changes, then the
+//! `-o table`: one block per demand, for people: first the picked clusters, then the changes, then the
 //! rest with reasons.
 //!
 //! A long fleet is cut: after [`SHOWN`] clusters that were not picked the others are counted by reason. JSON
@@ -23,7 +23,7 @@ use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
 const SHOWN: usize = 20;
 
 const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
-/// The column before which the amounts come, if there are any.
+/// The column before which the amounts are inserted, if there are any.
 const RESULT: usize = 3;
 
 /// Tables under construction, and the notes at their end.
@@ -46,8 +46,8 @@ impl Tables {
         let message = terminal::shown(&inventory.message(decision));
         writeln!(out, "{}", indented(&message, 2, width))?;
         for text in inventory.warnings(decision) {
-            let told = indented(&format!("Warning: {}", terminal::shown(&text)), 2, width);
-            writeln!(out, "{}", terminal::warning(&told))?;
+            let warning = indented(&format!("Warning: {}", terminal::shown(&text)), 2, width);
+            writeln!(out, "{}", terminal::warning(&warning))?;
         }
         let rows = Rows::of(inventory, decision);
         if !rows.rows.is_empty() {
@@ -124,19 +124,19 @@ fn subject(dialect: &dyn Dialect, demand: &Key, kind: &str) -> String {
 fn headline(decided: &DemandOutcome<'_>) -> String {
     let decision = decided.decision;
     let view = decided.snapshot.inventory.demand(&decision.demand, decision.now);
-    let made = decision
+    let created = decision
         .changes
         .iter()
         .filter(|change| change.action == Action::Create);
-    let picked = decision.solved.picked.len() + made.count();
+    let picked = decision.solved.picked.len() + created.count();
     let standing = words::standing(
         decision.outcome.as_str(),
         picked,
         view.and_then(|view| view.wanted),
     );
-    let told = terminal::styled(standing.style, &standing.phrase);
+    let phrase = terminal::styled(standing.style, &standing.phrase);
     let subject = subject(&*decided.snapshot.dialect, &decision.demand, decided.kind);
-    format!("{subject}: {told}")
+    format!("{subject}: {phrase}")
 }
 
 /// `create placementdecisions.cluster.open-cluster-management.io ns/p-decision-1`.
@@ -165,7 +165,7 @@ struct Rows<'a> {
     decision: &'a Decision,
     places: Places,
     changes: BTreeMap<&'a str, &'a BindingChange>,
-    /// Whether an amount is divided, which has a column then.
+    /// Whether an amount is divided among clusters: the amounts have a column then.
     divides: bool,
     shown: BTreeSet<u32>,
     rows: Vec<Vec<Cell>>,
@@ -187,7 +187,7 @@ impl<'a> Rows<'a> {
             cut: Vec::new(),
         };
         rows.picked();
-        rows.let_go();
+        rows.release_all();
         rows.not_picked();
         rows.fill_amounts();
         rows
@@ -200,12 +200,12 @@ impl<'a> Rows<'a> {
             let reasons = self.refusals(candidate);
             self.row(candidate, Cell::new(result, terminal::GOOD), reasons);
         }
-        let made = self
+        let created = self
             .decision
             .changes
             .iter()
             .filter(|change| change.action == Action::Create);
-        for change in made {
+        for change in created {
             self.rows.push(vec![
                 Cell::plain(format!("  {}", change.cluster_name)),
                 Cell::plain(""),
@@ -230,12 +230,12 @@ impl<'a> Rows<'a> {
             .collect();
         for change in &self.decision.changes {
             let name = format!("  {}", change.cluster_name);
-            let told = match (change.amount_from, change.amount_to) {
+            let cell_text = match (change.amount_from, change.amount_to) {
                 (Some(from), Some(to)) if from != to => format!("{from} → {to}"),
                 (Some(from), None) => format!("{from} → 0"),
                 _ => continue,
             };
-            amounts.insert(name, told);
+            amounts.insert(name, cell_text);
         }
         for row in &mut self.rows {
             let amount = amounts.remove(row[0].text()).unwrap_or_default();
@@ -244,13 +244,13 @@ impl<'a> Rows<'a> {
     }
 
     /// Releases everything that is unbound, candidates or not.
-    fn let_go(&mut self) {
-        let gone = self
+    fn release_all(&mut self) {
+        let released = self
             .decision
             .changes
             .iter()
             .filter(|change| change.action == Action::Unbind);
-        for change in gone {
+        for change in released {
             let result = Cell::new(with_states(change), terminal::WARNING);
             match self.inventory.candidate(&change.cluster_name) {
                 Some(candidate) => {
@@ -268,8 +268,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The feasible clusters that others were better than, then the refused ones, the nearest to
-    /// fitting first. Of many, those out of scope are only counted.
+    /// Adds the clusters that were not picked: first the feasible ones, then the refused ones, with the
+    /// nearest to fitting first. In a long fleet, clusters out of scope are only counted.
     fn not_picked(&mut self) {
         let view = View {
             dialect: "",
@@ -364,7 +364,8 @@ impl<'a> Rows<'a> {
             .collect()
     }
 
-    /// The system's name of the cluster, after that of its object where it is not readable (kcp).
+    /// The system's name of the cluster; where that is not readable (kcp), the name of its object comes
+    /// first.
     fn name_of(&self, candidate: u32) -> String {
         let name = self.inventory.cluster_name(candidate);
         let target = self.inventory.target_name(candidate);
@@ -380,7 +381,7 @@ impl<'a> Rows<'a> {
         self.changes.get(cluster_name).map(|change| with_states(change))
     }
 
-    /// One line of the cluster, and one more for each further reason.
+    /// Adds one line of the cluster, and one more for each further reason.
     fn row(&mut self, candidate: u32, result: Cell, reasons: Vec<String>) {
         if !self.shown.insert(candidate) {
             return;

@@ -9,10 +9,10 @@ const NARROWEST: usize = 40;
 /// in a pipe and in a file, whose lines stay whole.
 #[must_use]
 pub fn width() -> Option<usize> {
-    let said = std::env::var("COLUMNS")
+    let variable = std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok());
-    let width = said.or_else(|| {
+    let width = variable.or_else(|| {
         let out = io::stdout();
         let size = out
             .is_terminal()

@@ -1,5 +1,5 @@
-//! `berth why cluster/NAME`: the requests on a cluster, those that want it and do not get it, and the
-//! moves of a drain.
+//! `berth why cluster/NAME`: the requests on a cluster, the requests that could use it and do not get
+//! it, and the moves of a drain.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -29,12 +29,12 @@ const SUGGESTED: usize = 3;
 pub struct ClusterQuestion {
     /// The name, with its system or without.
     pub name: String,
-    /// Its possible systems.
+    /// The possible systems of the cluster.
     pub systems: BTreeSet<&'static str>,
 }
 
-/// The cluster that `words` ask about: `cluster/NAME`, or by the kind that the system has (`seed/NAME`).
-/// `None` where they ask about something else.
+/// The cluster that `words` name: as `cluster/NAME`, or with the system's own kind (`seed/NAME`). `None`
+/// where they name another object.
 #[must_use]
 pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> Option<ClusterQuestion> {
     let (kind, name) = match words {
@@ -62,30 +62,30 @@ pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog)
 /// All facts about a cluster.
 struct ClusterAnswer {
     target: Value,
-    here: Vec<Value>,
+    current: Vec<Value>,
     wanted: Vec<Value>,
-    /// Moves that draining it would cause; the refusal where that may not be asked.
+    /// Moves that a drain of the cluster would cause; the refusal where the caller may not plan it.
     plan: Result<Value, String>,
 }
 
-/// Asks and prints.
+/// Requests the facts about a cluster, and prints them.
 ///
 /// # Errors
 /// When no cluster matches, or several do, or the server refuses or does not answer.
 pub async fn run(
     out: &mut impl Write,
-    asked: &ClusterQuestion,
+    question: &ClusterQuestion,
     source: &Source,
     width: Option<usize>,
 ) -> Result<()> {
-    let told = ask(asked, source).await?;
-    match print(out, &told, width) {
+    let answer = ask(question, source).await?;
+    match print(out, &answer, width) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
 }
 
-async fn ask(asked: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> {
+async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> {
     let client = &source.client;
     let targets = items(client.get(&format!("/apis/{API_VERSION}/targets")).await?);
     let is = |target: &&Value| {
@@ -93,13 +93,13 @@ async fn ask(asked: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> 
         let system = text(&target["spec"], "dialect");
         let bare = name.strip_suffix(&format!(".{system}")).unwrap_or(&name);
         let is_named =
-            [name.as_str(), bare, &text(&target["spec"], "clusterName")].contains(&asked.name.as_str());
-        is_named && asked.systems.contains(system.as_str())
+            [name.as_str(), bare, &text(&target["spec"], "clusterName")].contains(&question.name.as_str());
+        is_named && question.systems.contains(system.as_str())
     };
     let found: Vec<&Value> = targets.iter().filter(is).collect();
     let target = match found.as_slice() {
         [one] => (*one).clone(),
-        [] => return Err(absent(asked, &targets)),
+        [] => return Err(absent(question, &targets)),
         several => {
             let names: Vec<String> = several.iter().map(|one| text(&one["metadata"], "name")).collect();
             bail!("several clusters match: name one of {}", names.join(", "));
@@ -110,7 +110,7 @@ async fn ask(asked: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> 
         text(&target["spec"], "dialect"),
     );
     let cluster = target["spec"]["clusterName"].clone();
-    let (mut here, mut wanted) = (Vec::new(), Vec::new());
+    let (mut current, mut wanted) = (Vec::new(), Vec::new());
     for resource in ["decisions", "clusterdecisions"] {
         let path = format!("/apis/{API_VERSION}/{resource}?fieldSelector=spec.dialect%3D{system}");
         let list = allowed(source, &path).await?;
@@ -118,7 +118,7 @@ async fn ask(asked: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> 
             let places = decision["status"]["decisions"].as_array().into_iter().flatten();
             places.into_iter().any(|place| place["clusterName"] == cluster)
         };
-        here.extend(list.into_iter().filter(is_here));
+        current.extend(list.into_iter().filter(is_here));
     }
     for resource in ["candidates", "clustercandidates"] {
         let path = format!(
@@ -141,7 +141,7 @@ async fn ask(asked: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> 
     };
     Ok(ClusterAnswer {
         target,
-        here,
+        current,
         wanted,
         plan,
     })
@@ -163,28 +163,28 @@ fn items(mut list: Value) -> Vec<Value> {
     }
 }
 
-fn absent(asked: &ClusterQuestion, targets: &[Value]) -> anyhow::Error {
+fn absent(question: &ClusterQuestion, targets: &[Value]) -> anyhow::Error {
     let names = targets.iter().map(|target| text(&target["metadata"], "name"));
     let near = |name: &String| {
         let bare = name.rsplit_once('.').map_or(name.as_str(), |(bare, _)| bare);
-        spelling::near(&asked.name, bare) || spelling::near(&asked.name, name)
+        spelling::near(&question.name, bare) || spelling::near(&question.name, name)
     };
     let near: Vec<String> = names.filter(near).take(SUGGESTED).collect();
     match near.is_empty() {
         true => anyhow!(
             "no cluster named \"{}\"; `kubectl get targets` lists them",
-            asked.name
+            question.name
         ),
         false => anyhow!(
             "no cluster named \"{}\"; did you mean {}?",
-            asked.name,
+            question.name,
             near.join(" or ")
         ),
     }
 }
 
-fn print(out: &mut impl Write, told: &ClusterAnswer, width: Option<usize>) -> io::Result<()> {
-    let (target, status) = (&told.target, &told.target["status"]);
+fn print(out: &mut impl Write, answer: &ClusterAnswer, width: Option<usize>) -> io::Result<()> {
+    let (target, status) = (&answer.target, &answer.target["status"]);
     let conditions = status["conditions"].as_array().into_iter().flatten();
     let ready = conditions
         .into_iter()
@@ -218,14 +218,14 @@ fn print(out: &mut impl Write, told: &ClusterAnswer, width: Option<usize>) -> io
             .collect::<Vec<_>>()
             .join(", "),
     );
-    lines.extend(status["capacity"].as_array().into_iter().flatten().map(used));
+    lines.extend(status["capacity"].as_array().into_iter().flatten().map(usage));
     for line in lines.iter().filter(|line| !line.is_empty()) {
         writeln!(out, "{}", indented(line, 2, width))?;
     }
-    here(out, &told.here)?;
-    wanted(out, &told.wanted, width)?;
+    decisions(out, &answer.current)?;
+    print_candidates(out, &answer.wanted, width)?;
     writeln!(out)?;
-    match &told.plan {
+    match &answer.plan {
         Ok(moves) => {
             writeln!(out, "{}", terminal::heading("What draining it would move"))?;
             plan::print::table(out, moves, width)
@@ -241,7 +241,7 @@ fn print(out: &mut impl Write, told: &ClusterAnswer, width: Option<usize>) -> io
 }
 
 /// `8 of 8 shoots`.
-fn used(counted: &Value) -> String {
+fn usage(counted: &Value) -> String {
     let limit = match counted["limit"].as_i64() {
         Some(limit) => format!(" of {limit}"),
         None => String::new(),
@@ -249,20 +249,24 @@ fn used(counted: &Value) -> String {
     format!("{}{limit} {}", counted["used"], text(counted, "name"))
 }
 
-fn here(out: &mut impl Write, here: &[Value]) -> io::Result<()> {
-    let noun = if here.len() == 1 { "request" } else { "requests" };
+fn decisions(out: &mut impl Write, decisions: &[Value]) -> io::Result<()> {
+    let noun = if decisions.len() == 1 {
+        "request"
+    } else {
+        "requests"
+    };
     writeln!(
         out,
         "\n{}",
-        terminal::heading(&format!("On it: {} {noun}", here.len()))
+        terminal::heading(&format!("On it: {} {noun}", decisions.len()))
     )?;
-    for decision in here.iter().take(SHOWN) {
-        writeln!(out, "  {}", named(decision))?;
+    for decision in decisions.iter().take(SHOWN) {
+        writeln!(out, "  {}", decision_name(decision))?;
     }
-    more(out, here.len())
+    more(out, decisions.len())
 }
 
-fn wanted(out: &mut impl Write, wanted: &[Value], width: Option<usize>) -> io::Result<()> {
+fn print_candidates(out: &mut impl Write, wanted: &[Value], width: Option<usize>) -> io::Result<()> {
     let noun = if wanted.len() == 1 { "request" } else { "requests" };
     let title = format!("Could choose it, and is not on it: {} {noun}", wanted.len());
     writeln!(out, "\n{}", terminal::heading(&title))?;
@@ -301,7 +305,7 @@ fn more(out: &mut impl Write, count: usize) -> io::Result<()> {
     }
 }
 
-fn named(decision: &Value) -> String {
+fn decision_name(decision: &Value) -> String {
     let metadata = &decision["metadata"];
     let parts = ["namespace", "name"].map(|field| text(metadata, field));
     parts
@@ -354,7 +358,7 @@ mod tests {
             "metadata": {"namespace": "garden-dev"}, "spec": {"decision": "web.gardener"},
             "status": {"feasible": false, "rejections": [{"message": long}]},
         });
-        let told = ClusterAnswer {
+        let answer = ClusterAnswer {
             target: json!({
                 "spec": {"clusterName": "aws-eu1", "dialect": "gardener", "sourceRef": {"kind": "Seed"}},
                 "status": {
@@ -362,24 +366,24 @@ mod tests {
                     "capacity": [{"name": "shoots", "used": 8, "limit": 8}], "region": "eu-west-1",
                 },
             }),
-            here: vec![json!({"metadata": {"namespace": "garden-dev", "name": "api.gardener"}})],
+            current: vec![json!({"metadata": {"namespace": "garden-dev", "name": "api.gardener"}})],
             wanted: vec![candidate],
             plan: Err(long),
         };
         for width in [80, 120, 200] {
             let mut out = Vec::new();
-            print(&mut out, &told, Some(width)).unwrap();
+            print(&mut out, &answer, Some(width)).unwrap();
             let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
             for line in text.lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");
             }
-            for said in [
+            for expected in [
                 "Seed aws-eu1 (gardener): ready",
                 "8 of 8 shoots",
                 "On it: 1 request",
                 "refused",
             ] {
-                assert!(text.contains(said), "{said}: {text}");
+                assert!(text.contains(expected), "{expected}: {text}");
             }
         }
     }

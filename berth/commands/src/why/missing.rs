@@ -1,4 +1,4 @@
-//! Answers where nothing is found or readable: another place of the object, and the right to ask for.
+//! Answers where nothing is found or readable: another place of the object, and the missing right.
 
 use anyhow::anyhow;
 use berth_apimachinery::Status;
@@ -8,11 +8,11 @@ use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::Value;
 
-use super::asked::Place;
+use super::places::Place;
 
-/// The ClusterRole that lets people ask why.
+/// The ClusterRole with the rights for `berth why`.
 const ROLE: &str = "berth:explainer";
-/// Most other places that are named.
+/// Most other places that an answer names.
 const NAMED: usize = 3;
 /// Maximal number of decisions of a namespace that are compared for similar names.
 const LOOKED_AT: usize = 500;
@@ -83,7 +83,7 @@ impl Question<'_> {
     async fn other_namespace(&self) -> Option<String> {
         let namespace = &self.namespaced().next()?.namespace;
         let path = format!("/api/v1/namespaces/{namespace}");
-        // Without a server there are only those that have objects, or that may be read.
+        // Without a server, only namespaces that have objects or may be read are known.
         let answer = self.client.send(Method::GET, &path, None).await.ok()?;
         if self.is_within || answer.err()?.code != 404 {
             return None;
@@ -96,8 +96,8 @@ impl Question<'_> {
         })
     }
 
-    /// The other namespaces that have a decision of that name. Without the right to read there, none
-    /// are listed.
+    /// Sentence about the other namespaces that have a decision of that name. Without the right to read
+    /// decisions there, none are listed.
     async fn elsewhere(&self) -> Option<String> {
         let mut found = Vec::new();
         let mut names: Vec<&str> = self.namespaced().map(|place| place.name.as_str()).collect();
@@ -127,7 +127,7 @@ impl Question<'_> {
         Some(format!("it is in {noun} {named}{more}; pass -n {first}"))
     }
 
-    /// The object in the namespace, or without one, with a similar name.
+    /// Sentence about an object with a similar name, in the namespace or cluster-scoped.
     async fn nearly(&self) -> Option<String> {
         let paths = [
             format!(
@@ -195,9 +195,9 @@ fn subject(words: &[String]) -> String {
     }
 }
 
-/// Sentence about refusals of reading `places`, which `words` asked for, with the missing right. The
-/// one about the object's own namespace is reported: refusals of other systems' decisions are about
-/// something else.
+/// The error where the server refused to answer about the places that `words` may mean, with the
+/// missing right. It reports the refusal in the object's own namespace: the others are about other
+/// systems' decisions.
 pub async fn refused(
     client: &Client,
     words: &[String],
@@ -225,7 +225,7 @@ pub async fn refused(
     )
 }
 
-/// Binding that gives the right, for everything where `namespace` is empty.
+/// The command that binds the missing right, for all namespaces where `namespace` is empty.
 pub async fn to_ask_for(client: &Client, namespace: &str) -> String {
     let user = client.user().await.ok().flatten();
     let user = user.unwrap_or_else(|| "USER".to_owned());

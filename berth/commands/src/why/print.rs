@@ -16,7 +16,7 @@ use crate::words::{self, NOT_PICKED, PICKED, REFUSED, RequestState};
 pub(super) struct Answer<'a> {
     /// The answer with every field, those of a newer server included.
     pub(super) written: &'a Value,
-    /// Its fields.
+    /// The parsed fields of the answer.
     pub(super) read: &'a Manifest<Scheduling>,
 }
 
@@ -95,8 +95,8 @@ pub fn headline(
 
 fn warnings(out: &mut impl Write, warnings: &[String], width: Option<usize>) -> io::Result<()> {
     for warning in warnings {
-        let told = indented(&format!("Warning: {}", shown(warning)), 2, width);
-        writeln!(out, "{}", terminal::warning(&told))?;
+        let line = indented(&format!("Warning: {}", shown(warning)), 2, width);
+        writeln!(out, "{}", terminal::warning(&line))?;
     }
     Ok(())
 }
@@ -104,7 +104,7 @@ fn warnings(out: &mut impl Write, warnings: &[String], width: Option<usize>) -> 
 fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Option<usize>) -> io::Result<()> {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     let divides = status.amount.is_some();
-    // Where not all are shown, those out of scope are only counted.
+    // Where not all clusters are shown, those out of scope are only counted.
     let is_cut = status.remaining_candidates.is_some_and(|rest| rest > 0);
     for candidate in status
         .candidates
@@ -125,7 +125,7 @@ fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Opti
         };
         let mut reasons = candidate.rejections.iter().map(reason);
         let first = First {
-            name: format!("  {}", named(candidate)),
+            name: format!("  {}", candidate_name(candidate)),
             rank: candidate.rank.map(|rank| rank.to_string()).unwrap_or_default(),
             score: score(candidate),
             amount: divides.then(|| amount(candidate.amount, change)),
@@ -136,7 +136,7 @@ fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Opti
             rows.push(row(First::blank(divides), wide.then(String::new), Some(more)));
         }
     }
-    // New clusters, and those that are left and do not exist any more.
+    // Clusters of changes only: new ones, and ones that do not exist any more.
     let known: BTreeSet<&str> = status
         .candidates
         .iter()
@@ -252,9 +252,9 @@ fn cut(
     writeln!(out, "{}", terminal::dim(&indented(&line, 2, width)))
 }
 
-/// One cluster, with every reason.
+/// Prints one cluster, with every reason.
 fn one(out: &mut impl Write, candidate: &Candidate, width: Option<usize>) -> io::Result<()> {
-    let name = terminal::heading(&named(candidate));
+    let name = terminal::heading(&candidate_name(candidate));
     let rank = candidate
         .rank
         .map(|rank| format!(", rank {rank}"))
@@ -321,7 +321,7 @@ fn changed(change: &ChangeEntry) -> String {
 }
 
 /// The Target's name without the system, and the cluster's where that differs (kcp).
-fn named(candidate: &Candidate) -> String {
+fn candidate_name(candidate: &Candidate) -> String {
     let cluster = shown(&candidate.cluster_name);
     let target = shown(&candidate.target);
     let target = target.rsplit_once('.').map_or("", |(name, _)| name);

@@ -45,10 +45,10 @@ fn what_is_needed_is_what_the_manifests_give() {
 fn what_is_missing_is_named_with_the_manifests_that_give_it() {
     let installation = Installation::on_hub().without("kcp");
     let needed = &needed(&installation)[0];
-    let fine = judged(needed, &[], &installation);
+    let fine = role_finding(needed, &[], &installation);
     assert_eq!(fine.verdict, Verdict::Ok);
     let missing: Vec<String> = (0..7).map(|number| format!("get a{number}")).collect();
-    let wrong = judged(needed, &missing, &installation);
+    let wrong = role_finding(needed, &missing, &installation);
     assert_eq!(wrong.verdict, Verdict::Wrong);
     assert!(wrong.message.contains("get a4 and 2 more"), "{}", wrong.message);
     assert!(

@@ -1,5 +1,5 @@
-//! A server behind a hub: Kubernetes' own kinds and configurations are the hub's, which also judges
-//! objects stored here.
+//! A server behind a hub: the hub stores Kubernetes' own kinds and the configurations, and its
+//! admission applies to objects that are stored here.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Surroundings for &Hub {
 
     fn judges(&self, core: &Core<'_>) -> Judges {
         let authorizer = self.delegation.authorizer(core.clock);
-        // Where nothing is written, no review is needed.
+        // An observer writes nothing: it needs no admission.
         let is_asked = !core.options.is_observer();
         let hub_policies = is_asked.then(|| self.policies(Arc::clone(&core.stored) as Arc<_>));
         let catalog: Arc<dyn Catalog> = match &hub_policies {
@@ -97,18 +97,18 @@ impl Surroundings for &Hub {
 /// and the kinds of the systems there.
 fn mirrored(hub: &Hub, core: &Core<'_>, built: &EarlyParts) -> Vec<Arc<dyn Kind>> {
     let is_observer = core.options.is_observer();
-    let followed = match is_observer {
+    let resources = match is_observer {
         true => mirrors::observed(&core.dialects),
         false => mirrors::followed(&core.dialects),
     };
     let mut mirrored = kinds(&built.own);
-    mirrored.retain(|kind| followed.contains(&kind.info().resource()));
+    mirrored.retain(|kind| resources.contains(&kind.info().resource()));
     let configured = built.configuration.resources.iter();
     mirrored.extend(configured.map(|resource| Arc::clone(&resource.kind)));
     if !is_observer {
         mirrored.extend(berth_publications::on_hub());
     }
-    let there = core.dialects.iter().filter(|dialect| hub.has(dialect.name()));
-    mirrored.extend(there.flat_map(|dialect: &Arc<dyn Dialect>| dialect.kinds()));
+    let on_hub = core.dialects.iter().filter(|dialect| hub.has(dialect.name()));
+    mirrored.extend(on_hub.flat_map(|dialect: &Arc<dyn Dialect>| dialect.kinds()));
     mirrored
 }

@@ -24,9 +24,9 @@ use berth_syncer::{ConfigurationReader, SyncerObjects};
 use crate::controllers::Sink;
 use crate::serve::options::Options;
 
-/// Surroundings of a server: nothing, or a hub.
+/// Surroundings of a server: standalone, or behind a hub.
 pub(super) trait Surroundings {
-    /// Settings of the systems by the command line.
+    /// Settings of the systems from the command line.
     fn settings(&self, actors: &ActorArgs) -> Settings;
     /// Whether the objects of the system named `dialect` are not stored here.
     fn has(&self, dialect: &str) -> bool;
@@ -34,7 +34,7 @@ pub(super) trait Surroundings {
     fn judges(&self, core: &Core<'_>) -> Judges;
     /// The resource of namespaces, where these are served here.
     fn namespaces(&self) -> Option<GroupResource>;
-    /// The field managers that wrote objects elsewhere.
+    /// The field managers of objects that are stored elsewhere.
     fn managers(&self) -> Option<Managers>;
     /// The destinations of decisions, events and publications, and the groups in addition to the
     /// systems'.
@@ -44,7 +44,7 @@ pub(super) trait Surroundings {
     fn homes(&self, core: &Core<'_>, built: EarlyParts) -> Result<Homes>;
 }
 
-/// Parts that need nothing of the surroundings but settings.
+/// Parts that need only settings from the surroundings.
 pub(super) struct Core<'a> {
     pub(super) store: &'a Arc<dyn Store>,
     pub(super) clock: &'a Arc<dyn Clock>,
@@ -95,7 +95,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// The virtual API over `registry`, which has `kinds` of Kubernetes' own.
+    /// The virtual API over `registry`, which has Kubernetes' own `kinds`.
     pub(super) fn virtual_api(&self, registry: &Arc<Registry>, kinds: Vec<Arc<dyn Kind>>) -> VirtualApi {
         VirtualApi::new(Arc::clone(&self.engine), Arc::clone(registry), kinds)
             .observing(self.options.args.agreement_grace_period)
@@ -163,7 +163,7 @@ impl AdmissionParts {
         let mut chain = admission
             .in_process(&core.source)
             .with_policies(Arc::clone(&enforcer) as Arc<_>);
-        // In each pass after the policies, as in kube-apiserver.
+        // Webhooks come after the policies in each pass, as in kube-apiserver.
         if let Some(webhooks) = &judges.webhooks {
             chain = chain.with_policies(Arc::clone(webhooks) as Arc<_>);
         }
@@ -206,7 +206,7 @@ pub(super) struct Homes {
     pub(super) sink: Arc<dyn Sink>,
     /// Place where publications are written.
     pub(super) publications: Place,
-    /// Publications seen elsewhere.
+    /// Copies of Publications that are stored elsewhere.
     pub(super) copies: Option<Arc<Copies>>,
     /// Kinds that are copied from elsewhere.
     pub(super) mirrored: Vec<Arc<dyn Kind>>,

@@ -15,7 +15,7 @@ use super::core_parts::{Core, EarlyParts, Homes, Judges, Surroundings};
 use crate::controllers::OwnEvents;
 use crate::definitions;
 
-/// No surroundings.
+/// Surroundings of a standalone server, which has none.
 pub(super) struct Standalone;
 
 impl Surroundings for Standalone {
@@ -71,8 +71,8 @@ impl Surroundings for Standalone {
                 configuration: core.configured(),
             },
             first,
-            // After the systems' own: some of these have kinds of the same names, and `kubectl` takes
-            // the first one for a bare name.
+            // The last group: systems have kinds of the same names, and `kubectl` uses the first kind
+            // for a bare name.
             last: vec![berth_publications::group(core.store)],
         })
     }

@@ -1,14 +1,15 @@
-//! Delays before the same clusters are nominated again: another dispatcher that replaces them must not be
-//! raced.
+//! Delays before the same clusters are nominated again, so that Berth does not race another dispatcher that
+//! replaces them.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 /// Delay before the first repetition, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
-/// After so long a nomination is forgotten.
+/// Time after which a nomination is forgotten.
 const FORGET: Duration = Duration::from_mins(10);
-/// After so many repetitions it is another dispatcher and no accident, such as a Workload that was evicted.
+/// Most repetitions that have another cause, such as an eviction of the Workload. After more of them, another
+/// dispatcher is at work.
 const ACCIDENTS: u32 = 3;
 
 /// Last nomination for a Workload.
@@ -18,17 +19,17 @@ struct Last {
     times: u32,
 }
 
-/// The nominations of late, by the uids of the Workloads. Times are those of any clock that only goes
-/// forward.
+/// Recent nominations, by the uid of the Workload. Times are those of a monotonic clock.
 #[derive(Default)]
 pub(super) struct Again(HashMap<String, Last>);
 
 /// Time for a nomination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NominationTime {
-    /// It is made.
+    /// The clusters are nominated now.
     Now,
-    /// It will be recreated after a while, and reported where it has been replaced too often.
+    /// The clusters are nominated again after the delay; true where they were replaced too often, which
+    /// is reported.
     After(Duration, bool),
 }
 
@@ -48,7 +49,7 @@ impl Again {
         }
     }
 
-    /// `names` are nominated.
+    /// Records that `names` are nominated for the Workload with `uid`.
     pub(super) fn done(&mut self, uid: &str, names: &[String], now: Duration) {
         self.0.retain(|_, last| now.saturating_sub(last.at) < FORGET);
         let before = self.0.remove(uid).filter(|last| last.names == names);
@@ -83,7 +84,7 @@ mod tests {
         }
         assert_eq!(pauses[..4], [(1, false), (2, false), (4, false), (8, true)]);
         assert_eq!(pauses[11], (300, true));
-        // Long afterwards it is as if nothing had been.
+        // A forgotten nomination is repeated without a delay.
         now += FORGET;
         again.done("v", &names, now);
         assert_eq!(again.when("u", &names, now), NominationTime::Now);

@@ -1,16 +1,17 @@
 //! Request body that nominates clusters.
 //!
-//! Kueue takes `status.nominatedClusterNames` away when a cluster has the Workload, by applying the
-//! rest of the status as `kueue-admission`. That only removes fields that this manager alone applied,
-//! and a Workload whose names stay is never admitted. So Berth applies them as the same manager. An
-//! apply removes fields that a manager leaves out, so it has all fields that the manager applied
-//! before, with their present values, on the read version.
+//! When a cluster has the Workload, Kueue removes `status.nominatedClusterNames` by applying the rest
+//! of the status as `kueue-admission`. Such an apply only removes fields that this manager alone
+//! applied, and a Workload whose names stay is never admitted. So Berth applies the names as the same
+//! manager. An apply removes fields that its manager leaves out; so Berth's apply has all fields that
+//! the manager applied before, with their present values, and the resourceVersion that was read.
 
 use serde_json::{Value, json};
 
 use super::owned;
 
-/// The apiVersion of Kueue's last apply of `workload`, if any: it is read and written in this version.
+/// The apiVersion of Kueue's last apply of `workload`, if any: the Workload is read and written in this
+/// version.
 pub(super) fn applied_in(workload: &Value) -> Option<&str> {
     owned::entry(workload)?["apiVersion"].as_str()
 }
@@ -18,7 +19,7 @@ pub(super) fn applied_in(workload: &Value) -> Option<&str> {
 /// The configuration that nominates `names` for `workload`, in the version from [`applied_in`].
 ///
 /// # Errors
-/// When its managed fields cannot be read.
+/// When the managed fields of `workload` cannot be read.
 pub(super) fn body(workload: &Value, names: &[String]) -> Result<Value, String> {
     let mut status = owned::status(workload)?;
     status.insert("nominatedClusterNames".to_owned(), json!(names));

@@ -9,10 +9,10 @@ const KEY: &str = "controller_manager_config.yaml";
 /// Most clusters of a Workload whose definition states none: as in Kueue v0.13 to v0.15.
 pub(super) const LIMIT: usize = 10;
 
-/// The dispatcher that the configuration in the ConfigMap `map` names; `None` where it leaves that to Kueue.
+/// The dispatcher that the configuration in the ConfigMap `map` names; `None` where Kueue itself dispatches.
 ///
 /// # Errors
-/// When it has no configuration.
+/// When the ConfigMap has no configuration.
 pub(super) fn dispatcher(map: &Value) -> Result<Option<String>, String> {
     let text = map["data"][KEY]
         .as_str()
@@ -22,7 +22,7 @@ pub(super) fn dispatcher(map: &Value) -> Result<Option<String>, String> {
     Ok(named.filter(|name| !name.is_empty()).map(str::to_owned))
 }
 
-/// Most clusters that may be nominated by the CustomResourceDefinition of Workloads, in `version`.
+/// Most nominated clusters that the CustomResourceDefinition of Workloads allows, in `version`.
 pub(super) fn limit(definition: &Value, version: &str) -> Option<usize> {
     let mut versions = definition["spec"]["versions"].as_array()?.iter();
     let served = versions.find(|served| served["name"] == version)?;
@@ -49,7 +49,8 @@ mod tests {
 
     #[test]
     fn kueue_takes_the_name() {
-        // Its configuration: a path with a domain before it, of at most 63 characters.
+        // Kueue's limit for the name of a dispatcher: a path with a domain before it, of at most 63
+        // characters.
         assert!(DISPATCHER.len() <= 63);
         let (domain, path) = DISPATCHER.split_once('/').expect("it has a domain");
         assert!(berth_apimachinery::name::dns_subdomain(domain).is_ok());

@@ -1,4 +1,4 @@
-//! One Workload: its state, its nomination, and writing that.
+//! Handling of one Workload: reads its state, computes a nomination, and writes it.
 
 use std::time::{Duration, Instant};
 
@@ -20,33 +20,33 @@ use super::nominate::{self, NominationFacts, Place as Cluster};
 use super::problem::Problem;
 use super::read::{self, Trouble};
 use super::tell::Teller;
-use super::{DISPATCHER, Ends, Place, body, configured, owned, seen};
+use super::{DISPATCHER, Ends, Place, body, configured, kueue, owned};
 
-/// Time for which a read configuration of Kueue counts.
+/// Time for which the read configuration of Kueue is cached.
 const FRESH: Duration = Duration::from_secs(10);
-/// Interval at which a Workload that waits is considered although nothing has changed.
+/// Interval at which a waiting Workload is checked although nothing has changed.
 const LOOK: Duration = Duration::from_mins(1);
 
 /// Clusters to nominate.
 struct Nomination {
     /// The decision.
     decision: Value,
-    /// Its clusters, the best first.
+    /// The decision's clusters, the best first.
     places: Vec<Cluster>,
-    /// Names that Kueue has for them.
+    /// Kueue's names of the clusters.
     names: Vec<String>,
 }
 
 /// The relevant part of Kueue's configuration.
 #[derive(Clone)]
 struct KueueConfiguration {
-    /// Whether dispatching is left to Berth.
+    /// Whether Berth is the configured dispatcher.
     is_ours: bool,
     /// Most clusters of a Workload.
     limit: usize,
 }
 
-/// See the module.
+/// Nominates clusters for Workloads.
 pub(super) struct Dispatcher {
     ends: Ends,
     /// Resource of Workloads.
@@ -95,19 +95,19 @@ impl Dispatcher {
         }
     }
 
-    /// The MultiKueueConfig whose clusters `workload` waits for, if it does.
+    /// The MultiKueueConfig whose clusters `workload` waits for, if any.
     async fn waits_for(&self, workload: &Value) -> Result<Option<String>, Trouble> {
         let checks = read::kueues(&self.workloads.version, "AdmissionCheck", "admissionchecks");
-        for name in seen::pending_checks(workload) {
+        for name in kueue::pending_checks(workload) {
             let check = read::kueue_object(&self.ends.kueue, &checks, name).await?;
-            if let Some(config) = check.as_ref().and_then(seen::configuration) {
+            if let Some(config) = check.as_ref().and_then(kueue::configuration) {
                 return Ok(Some(config.to_owned()));
             }
         }
         Ok(None)
     }
 
-    /// Configuration of Kueue, read again after a while.
+    /// The configuration of Kueue, read again after [`FRESH`].
     async fn configured(&self) -> Result<KueueConfiguration, Trouble> {
         let mut last = self.configured.lock().await;
         if let Some((at, configured)) = &*last
@@ -151,9 +151,9 @@ impl Dispatcher {
         })
     }
 
-    /// Nomination for `workload`, whose clusters `config` has.
+    /// Computes the nomination for `workload`, of clusters that `config` has.
     async fn judge(&self, workload: &Value, config: &str, limit: usize) -> Result<Nomination, Trouble> {
-        let name = seen::decision(workload)?;
+        let name = kueue::decision(workload)?;
         let namespace = workload["metadata"]["namespace"].as_str().unwrap_or_default();
         let decision = read::decision(&self.ends.decisions, namespace, name).await?;
         let shown = Manifest::<Decision>::deserialize(&decision);
@@ -178,9 +178,9 @@ impl Dispatcher {
         })
     }
 
-    /// Nominates, unless it is done.
+    /// Writes the nomination, unless `workload` already has it.
     async fn nominate(&self, workload: &Value, nomination: &Nomination) -> Result<Action, Trouble> {
-        let (now, names) = (seen::nominated(workload), &nomination.names);
+        let (now, names) = (kueue::nominated(workload), &nomination.names);
         if now == *names {
             return Ok(Action::requeue(LOOK));
         }
@@ -217,7 +217,8 @@ impl Dispatcher {
             None => body::body(workload, names),
         };
         let body = body.map_err(Trouble::Unreadable)?;
-        // Not by force: this dispatcher does not override other managers' fields of the status.
+        // The apply is not forced: this dispatcher does not override other managers' fields of the
+        // status.
         let params = PatchParams {
             field_manager: Some(owned::MANAGER.to_owned()),
             ..PatchParams::default()
@@ -227,12 +228,12 @@ impl Dispatcher {
     }
 }
 
-/// Event about a nomination: the clusters in their order, each with the reason, and the command for
-/// more.
+/// Text of the Event about a nomination: the clusters in their order, each with the reason, and the
+/// command that shows more.
 fn note(workload: &Value, nomination: &Nomination) -> String {
     let decision = &nomination.decision;
     let name = decision["metadata"]["name"].as_str().unwrap_or_default();
-    let asked = match decision["kind"].as_str() {
+    let command = match decision["kind"].as_str() {
         Some("ClusterDecision") => "get clusterdecision".to_owned(),
         _ => {
             let namespace = workload["metadata"]["namespace"].as_str().unwrap_or_default();
@@ -248,7 +249,7 @@ fn note(workload: &Value, nomination: &Nomination) -> String {
         })
         .collect();
     format!(
-        "{} nominated by decision {name}: {}; why not others: kubectl {asked} {name} --subresource=scheduling",
+        "{} nominated by decision {name}: {}; why not others: kubectl {command} {name} --subresource=scheduling",
         nomination.names.join(", "),
         reasons.join(", ")
     )

@@ -1,5 +1,5 @@
-//! Clusters that are nominated for a Workload: those of its decision, the best first, by the names Kueue has
-//! for them.
+//! Clusters that are nominated for a Workload: the clusters of its decision, the best first, under Kueue's
+//! names.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use berth_multicluster::{NameRule, Settings, name};
 use berth_scheduling_api::decision::{ClusterBinding, Decision};
 use berth_scheduling_api::shared::Manifest;
 
+use super::kueue::Worker;
 use super::problem::Problem;
-use super::seen::Worker;
 
 /// A cluster of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The system's own name of it.
+    /// The system's own name of the cluster.
     pub(super) cluster: String,
     /// The reason, in the system's words, with the score.
     pub(super) why: String,
@@ -22,7 +22,7 @@ pub(super) struct Place {
 }
 
 /// The clusters of the Decision `decision`, the highest score first; equal scores, and all without
-/// scores, in the decision's own order. A cluster that is being left does not count.
+/// scores, in the decision's own order. A cluster that the decision is leaving does not count.
 ///
 /// # Errors
 /// When there are none.
@@ -68,22 +68,22 @@ fn place(place: &ClusterBinding) -> Place {
 pub(super) struct NominationFacts<'a> {
     /// The decision's name.
     pub(super) decision: &'a str,
-    /// The names of the Targets, without the system, of the decision's clusters.
+    /// The names of the Targets of the decision's clusters, without the system.
     pub(super) targets: &'a BTreeMap<String, String>,
     /// The MultiKueueConfig.
     pub(super) config: &'a str,
-    /// Its existing MultiKueueClusters, in its order.
+    /// The existing MultiKueueClusters of the MultiKueueConfig, in its order.
     pub(super) workers: &'a [Worker],
     /// Namespace of Kueue's objects and of ClusterProfiles for it.
     pub(super) namespace: &'a str,
-    /// Most clusters that Kueue takes.
+    /// Most clusters that Kueue accepts.
     pub(super) limit: usize,
 }
 
 /// The names to nominate for `places`, in their order.
 ///
 /// # Errors
-/// When Kueue knows not all of them, or takes fewer.
+/// When Kueue does not know one of the clusters, or accepts fewer.
 pub(super) fn nominations(places: &[Place], known: &NominationFacts<'_>) -> Result<Vec<String>, Problem> {
     let (_, system) =
         names::split(known.decision).ok_or_else(|| Problem::NoName(known.decision.to_owned()))?;
@@ -114,8 +114,8 @@ pub(super) fn nominations(places: &[Place], known: &NominationFacts<'_>) -> Resu
     Ok(found)
 }
 
-/// The MultiKueueCluster that is the target `target` of `system`: first by the name that only this target
-/// has.
+/// The MultiKueueCluster of the target `target` of `system`. The name that is unique to this target is tried
+/// first.
 fn worker<'a>(known: &NominationFacts<'a>, system: &str, target: &str) -> Option<&'a Worker> {
     let profile = |names: NameRule| {
         let settings = Settings {
@@ -184,14 +184,14 @@ mod tests {
         let status = unplaced.body.status.as_mut().unwrap();
         status.reason = Some("NoFit".to_owned());
         status.message = Some("0 of 3 clusters fit".to_owned());
-        let told = ranked(&unplaced).unwrap_err().to_string();
+        let problem = ranked(&unplaced).unwrap_err().to_string();
         assert_eq!(
-            told,
+            problem,
             "decision p.ocm is Unschedulable, with no cluster to nominate: NoFit: 0 of 3 clusters fit"
         );
         for phase in ["Pending", "Releasing", "Ignored"] {
-            let told = ranked(&decision(phase, json!([{"clusterName": "a"}]))).unwrap_err();
-            assert_eq!(told.reason(), "DecisionNotBound", "{phase}");
+            let problem = ranked(&decision(phase, json!([{"clusterName": "a"}]))).unwrap_err();
+            assert_eq!(problem.reason(), "DecisionNotBound", "{phase}");
         }
     }
 

@@ -1,4 +1,5 @@
-//! Fields of a Workload that Kueue's field manager owns: the part of it that has to be applied again.
+//! Fields of a Workload that Kueue's field manager owns: the part of the Workload that has to be
+//! applied again.
 
 use serde_json::{Map, Value};
 
@@ -13,10 +14,10 @@ pub(super) fn entry(workload: &Value) -> Option<&Value> {
     })
 }
 
-/// The status that was applied, with the values of now.
+/// The applied fields of the status, with their present values.
 ///
 /// # Errors
-/// When the fields cannot be read: nothing may be applied in their place.
+/// When the managed fields cannot be read: then nothing may be applied.
 pub(super) fn status(workload: &Value) -> Result<Map<String, Value>, String> {
     let Some(entry) = entry(workload) else {
         return Ok(Map::new());
@@ -31,7 +32,7 @@ pub(super) fn status(workload: &Value) -> Result<Map<String, Value>, String> {
 }
 
 /// The members of `fields` with their values in `value`; `None` where it has none of them. A member
-/// without members below it is taken whole.
+/// without members below it is copied whole.
 fn part(fields: &Map<String, Value>, value: &Value) -> Result<Option<Value>, String> {
     let is_member = fields.contains_key(".");
     if fields.keys().all(|key| key == ".") {
@@ -65,7 +66,7 @@ fn of_map(fields: &Map<String, Value>, map: &Map<String, Value>) -> Result<Optio
     Ok((!found.is_empty()).then_some(Value::Object(found)))
 }
 
-/// In the order of the object: another order would be another list.
+/// The owned items of a list, in the order of the object: another order would change the list.
 fn of_list(fields: &Map<String, Value>, items: &[Value]) -> Result<Option<Value>, String> {
     let mut members = Vec::new();
     for (key, below) in fields.iter().filter(|(key, _)| *key != ".") {
@@ -74,13 +75,13 @@ fn of_list(fields: &Map<String, Value>, items: &[Value]) -> Result<Option<Value>
     }
     let mut found = Vec::new();
     for item in items {
-        let Some((meant, below)) = members.iter().find(|(meant, _)| meant.is(item)) else {
+        let Some((member, below)) = members.iter().find(|(member, _)| member.is(item)) else {
             continue;
         };
         let Some(mut owned) = part(below, item)? else {
             continue;
         };
-        if let (Item::Keyed(keys), Some(owned)) = (meant, owned.as_object_mut()) {
+        if let (Item::Keyed(keys), Some(owned)) = (member, owned.as_object_mut()) {
             owned.extend(keys.clone());
         }
         found.push(owned);
@@ -90,9 +91,9 @@ fn of_list(fields: &Map<String, Value>, items: &[Value]) -> Result<Option<Value>
 
 /// Key of an item of a list.
 enum Item {
-    /// Its keys.
+    /// The fields that are the key.
     Keyed(Map<String, Value>),
-    /// Its value.
+    /// The value of the item.
     Plain(Value),
 }
 

@@ -1,17 +1,18 @@
-//! Reason why clusters are not nominated: for an Event on the Workload.
+//! Reasons why clusters are not nominated, for an Event on the Workload.
 
 use thiserror::Error;
 
-/// See the module. Nothing is written about any of them, and the earlier nomination stays.
+/// Reason why clusters are not nominated. Nothing but an Event is written, and the earlier nomination
+/// stays.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum Problem {
-    /// No decision is named.
+    /// The Workload names no decision.
     #[error(
         "name the decision whose clusters are to be nominated, <object>.<system>, in the label or annotation {}",
         super::DECISION
     )]
     NotNamed,
-    /// Two are.
+    /// The Workload names two decisions.
     #[error("the label says {label:?} and the annotation {annotation:?}: leave one of them")]
     NamedTwice {
         /// Value of the label.
@@ -19,28 +20,28 @@ pub(super) enum Problem {
         /// Value of the annotation.
         annotation: String,
     },
-    /// It is not the name of a decision.
+    /// The named text is not the name of a decision.
     #[error("{0:?} is no name of a decision: that is <object>.<system>")]
     NoName(String),
-    /// There is no object of that name.
+    /// There is no decision of that name.
     #[error("there is no decision {name}, neither in namespace {namespace} nor as a ClusterDecision")]
     NotFound {
-        /// Its name.
+        /// The decision's name.
         name: String,
         /// Namespace of the search.
         namespace: String,
     },
-    /// It has no cluster.
+    /// The decision has no cluster.
     #[error("decision {name} is {phase}, with no cluster to nominate{}", after_colon(.why))]
     NotBound {
-        /// Its name.
+        /// The decision's name.
         name: String,
-        /// Its phase.
+        /// The decision's phase.
         phase: String,
-        /// Reason why it is not bound, if given.
+        /// Reason why the decision is not bound, if there is one.
         why: String,
     },
-    /// Clusters that Kueue cannot reach.
+    /// The decision has clusters that Kueue cannot reach.
     #[error(
         "decision {name} has clusters that are no MultiKueueCluster of MultiKueueConfig {config}: {}. A \
          MultiKueueCluster is found by its annotation {}, the ClusterProfile it names, or its own name",
@@ -54,20 +55,20 @@ pub(super) enum Problem {
         /// The clusters, by the names of their Targets.
         clusters: Vec<String>,
     },
-    /// More than Kueue takes.
+    /// The decision has more clusters than Kueue accepts.
     #[error("decision {name} has {count} clusters, and this Kueue takes {limit} for a Workload")]
     TooMany {
         /// The decision's name.
         name: String,
-        /// Number of clusters it has.
+        /// Number of clusters of the decision.
         count: usize,
-        /// Most clusters that Kueue takes.
+        /// Most clusters that Kueue accepts.
         limit: usize,
     },
     /// Kueue's own configuration is missing.
     #[error("MultiKueueConfig {0}, which the admission check names, is not there")]
     NoConfiguration(String),
-    /// Another client nominates.
+    /// Another client nominates clusters for the Workload.
     #[error(
         "the clusters that were nominated have been replaced by {0:?}: another dispatcher is at work. Kueue reads its \
          configuration when it starts"

@@ -8,18 +8,18 @@ use kube::core::{ApiResource, DynamicObject};
 use kube::{Api, Client};
 use serde_json::Value;
 
+use super::kueue::Worker;
 use super::nominate::Place;
 use super::problem::Problem;
-use super::seen::Worker;
-use super::{GROUP, seen};
+use super::{GROUP, kueue};
 
 /// Reason why nothing is written about a Workload.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
-    /// A reported problem.
+    /// A problem that is reported on the Workload.
     #[error(transparent)]
     Told(#[from] Problem),
-    /// A request failed: it is tried again.
+    /// A request failed and is tried again.
     #[error(transparent)]
     Asked(#[from] kube::Error),
     /// An object cannot be read.
@@ -47,7 +47,7 @@ fn served(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
     }
 }
 
-/// The object as JSON. Items of some lists have no apiVersion and kind.
+/// The object as JSON, with apiVersion and kind, which items of some lists lack.
 pub(super) fn value(object: &DynamicObject, served: &ApiResource) -> Result<Value, Trouble> {
     let mut value = serde_json::to_value(object).map_err(|error| Trouble::Unreadable(error.to_string()))?;
     value["apiVersion"] = served.api_version.as_str().into();
@@ -60,7 +60,7 @@ async fn get(api: Api<DynamicObject>, served: &ApiResource, name: &str) -> Resul
     found.map(|object| value(&object, served)).transpose()
 }
 
-/// A cluster-scoped object of Kueue's.
+/// Reads a cluster-scoped object of Kueue.
 pub(super) async fn kueue_object(
     client: &Client,
     served: &ApiResource,
@@ -76,15 +76,15 @@ pub(super) async fn workers(client: &Client, version: &str, name: &str) -> Resul
     let config = config.ok_or_else(|| Problem::NoConfiguration(name.to_owned()))?;
     let clusters = kueues(version, "MultiKueueCluster", "multikueueclusters");
     let mut found = Vec::new();
-    for name in seen::workers(&config) {
+    for name in kueue::workers(&config) {
         let cluster = kueue_object(client, &clusters, name).await?;
         found.extend(cluster.as_ref().map(Worker::of));
     }
     Ok(found)
 }
 
-/// The Decision named `name` in `namespace`, or the ClusterDecision. A server that does not know all of it
-/// yet answers with an error, never with fewer clusters.
+/// The Decision named `name` in `namespace`, or the ClusterDecision. A server that does not know the whole
+/// decision yet answers with an error, never with fewer clusters.
 pub(super) async fn decision(client: &Client, namespace: &str, name: &str) -> Result<Value, Trouble> {
     if names::split(name).is_none() || berth_apimachinery::name::path_segment(name).is_err() {
         return Err(Problem::NoName(name.to_owned()).into());
@@ -93,8 +93,8 @@ pub(super) async fn decision(client: &Client, namespace: &str, name: &str) -> Re
         ours("Decision", "decisions"),
         ours("ClusterDecision", "clusterdecisions"),
     );
-    let here = Api::namespaced_with(client.clone(), namespace, &beside);
-    if let Some(decision) = get(here, &beside, name).await? {
+    let namespaced = Api::namespaced_with(client.clone(), namespace, &beside);
+    if let Some(decision) = get(namespaced, &beside, name).await? {
         return Ok(decision);
     }
     let all = Api::all_with(client.clone(), &everywhere);
@@ -106,7 +106,7 @@ pub(super) async fn decision(client: &Client, namespace: &str, name: &str) -> Re
     Ok(found.ok_or_else(missing)?)
 }
 
-/// The names of the Targets, without the system, that the clusters of `places` are.
+/// The names of the Targets of the clusters in `places`, without the system.
 pub(super) async fn targets(
     client: &Client,
     system: &str,

@@ -1,4 +1,4 @@
-//! Events on Workloads: nominations, and reasons without one.
+//! Events on Workloads: nominations, and reasons why there is none.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::DISPATCHER;
 use super::problem::Problem;
 
-/// The longest note that Kubernetes takes, in bytes.
+/// The longest note that Kubernetes accepts, in bytes.
 const LONGEST: usize = 1024;
 /// Number of Workloads whose last Event is remembered. With more, some Events are repeated.
 const REMEMBERED: usize = 10_000;
@@ -19,7 +19,7 @@ const REMEMBERED: usize = 10_000;
 /// Reports problems, but never the same one twice in a row.
 pub(super) struct Teller {
     client: Client,
-    /// By the uid of the Workload.
+    /// Reason and note of the last Event, by the uid of the Workload.
     last: Mutex<HashMap<String, (&'static str, String)>>,
 }
 
@@ -38,7 +38,7 @@ impl Teller {
             .await;
     }
 
-    /// Reports events.
+    /// Reports a nomination.
     pub(super) async fn nominated(&self, workload: &Value, note: String) {
         self.tell(workload, EventType::Normal, "ClustersNominated", note)
             .await;
@@ -53,11 +53,11 @@ impl Teller {
             if last.len() >= REMEMBERED {
                 last.clear();
             }
-            let said = (reason, note.clone());
-            if last.get(&uid) == Some(&said) {
+            let report = (reason, note.clone());
+            if last.get(&uid) == Some(&report) {
                 return;
             }
-            last.insert(uid.clone(), said);
+            last.insert(uid.clone(), report);
         }
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let regarding = ObjectReference {
@@ -75,8 +75,8 @@ impl Teller {
             action: "Nominate".to_owned(),
             secondary: None,
         };
-        // One that remembers others would count this as one of them, by the reason alone, and keep their
-        // note.
+        // A new recorder for each Event: one that remembers earlier Events compares only the reason, would
+        // count this Event as a repetition, and would keep the earlier note.
         let recorder = Recorder::new(self.client.clone(), reporter());
         if let Err(error) = recorder.publish(&event, &regarding).await {
             let error = format!("{:#}", anyhow::Error::new(error));

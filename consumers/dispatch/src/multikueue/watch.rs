@@ -1,5 +1,5 @@
-//! When Workloads are considered: when they change, when their decisions do, and all of them when Kueue's
-//! clusters and checks do.
+//! Queue of Workloads: a Workload is handled when it or its decision changes, and all of them are when
+//! Kueue's clusters and checks change.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use super::dispatcher::Dispatcher;
 use super::read::{self, Trouble};
 use super::{DECISION, Ends, Place};
 
-/// Number of Workloads that are worked on at once.
+/// Number of Workloads that are handled at once.
 const ABREAST: u16 = 8;
 /// Delays before a failed attempt is repeated: after a conflict, and after other errors.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
 
-/// Looks at Workloads, for ever.
+/// Handles Workloads, for ever.
 pub(super) async fn run(ends: Ends, workloads: ApiResource, configuration: Place) {
     let all = |served: &ApiResource| Api::<DynamicObject>::all_with(ends.kueue.clone(), served);
     let mut controller = Controller::new_with(all(&workloads), watcher::Config::default(), workloads.clone());
@@ -66,7 +66,7 @@ pub(super) async fn run(ends: Ends, workloads: ApiResource, configuration: Place
         .await;
 }
 
-/// The Workloads there are.
+/// Index of the existing Workloads.
 #[derive(Clone)]
 struct WorkloadIndex {
     store: Store<DynamicObject>,
@@ -105,7 +105,7 @@ fn pause(trouble: &Trouble) -> Duration {
 
 fn tell(error: Error<Trouble, watcher::Error>) {
     match error {
-        // It is gone.
+        // The Workload was deleted.
         Error::ObjectNotFound(_) => {}
         Error::ReconcilerFailed(Trouble::Asked(kube::Error::Api(status)), workload) if status.code == 409 => {
             tracing::debug!(%workload, "it has changed meanwhile; looking again");

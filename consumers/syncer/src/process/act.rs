@@ -1,6 +1,6 @@
 //! Execution of one step: a request or two, and their outcome.
 //!
-//! Every write carries the resourceVersion and the uid of the object that it was decided on. A write that was
+//! Every write has the resourceVersion and the uid of the object on which it was decided. A write that was
 //! decided on an old state is refused, and decided again.
 
 use anyhow::{Result, anyhow, bail};
@@ -21,7 +21,7 @@ const MERGE: &str = "application/merge-patch+json";
 
 /// Connections for executing steps.
 pub(super) struct Hands {
-    /// Owner of the copies that are made.
+    /// Owner of the created copies.
     pub(super) of: Owner,
     /// Client of the view that the hub shows the syncer.
     pub(super) view: Client,
@@ -30,10 +30,10 @@ pub(super) struct Hands {
 }
 
 impl Hands {
-    /// Makes `plan` about `key`, which is of `kind`. The watches of both sides see the effect.
+    /// Carries out `plan` for `key`, an object of `kind`. The watches of both sides show the effect.
     ///
     /// # Errors
-    /// When it was refused, or no server answered. The key has to be planned again then.
+    /// When a write was refused, or no server answered. The key has to be planned again then.
     pub(super) async fn make(&self, kind: &SyncedKind, key: &Key, plan: Plan) -> Result<()> {
         let Plan { step, down } = plan;
         let above = format!("{}/{}", kind.collection(&key.namespace), key.name);
@@ -51,21 +51,21 @@ impl Hands {
             }
             Step::Report(object) => {
                 let path = format!("{above}/status");
-                done(self.view.send(Method::PUT, &path, Some((JSON, &object))).await?)
+                check_answer(self.view.send(Method::PUT, &path, Some((JSON, &object))).await?)
             }
             Step::Create(object) => {
-                let made = self
+                let answer = self
                     .cluster
                     .send(Method::POST, &kind.collection(&down.0), Some((JSON, &object)))
                     .await?;
-                match made {
+                match answer {
                     Err(status) if status.is(StatusReason::AlreadyExists) => {
                         self.take_over(key, &below, &object).await
                     }
-                    made => done(made),
+                    answer => check_answer(answer),
                 }
             }
-            Step::Update(object) => done(
+            Step::Update(object) => check_answer(
                 self.cluster
                     .send(Method::PUT, &below, Some((JSON, &object)))
                     .await?,
@@ -83,12 +83,12 @@ impl Hands {
             "uid": metadata["uid"],
             "finalizers": finalizers,
         }});
-        done(self.view.send(Method::PATCH, path, Some((MERGE, &patch))).await?)
+        check_answer(self.view.send(Method::PATCH, path, Some((MERGE, &patch))).await?)
     }
 
-    /// Whether there is no object of this syncer at `path` downstream; the last observation may be
-    /// older than the last write. An own object that lost its mark gets it back, so that it is seen and
-    /// removed.
+    /// Whether there is no object of this syncer at `path` downstream. This reads the cluster, since
+    /// the last observation may be older than the last write. An object of this syncer that lost its
+    /// mark gets it back, so that the watch shows it and it is removed.
     async fn is_gone(&self, key: &Key, path: &str) -> Result<bool> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,
@@ -118,10 +118,10 @@ impl Hands {
     /// Puts the mark back on the object at `path`.
     async fn mark(&self, path: &str, found: &Value) -> Result<()> {
         let next = self.of.marked(found);
-        done(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?)
+        check_answer(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?)
     }
 
-    /// Takes over the object that exists at `path` already, and belongs to no other owner, as the copy.
+    /// Takes over the existing object at `path` as the copy, unless it belongs to another owner.
     async fn take_over(&self, key: &Key, path: &str, copy: &Value) -> Result<()> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,
@@ -140,20 +140,21 @@ impl Hands {
                 "{path} belongs to another workload cluster ({other}); if that was an earlier registration of this one, \
                  berth syncer --adopt {other} takes it over"
             ),
-            // Objects in a namespace that was never ours are left alone.
+            // A namespace that was never this syncer's is left alone.
             None if key.kind == NAMESPACES && !self.was_ours(key, &found) => {
                 bail!("{path} already exists and is not managed by this syncer")
             }
             None => {}
         }
         match brought_up_to_date(copy, &found) {
-            Some(next) => done(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?),
+            Some(next) => check_answer(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?),
             None => Ok(()),
         }
     }
 
     /// Whether a downstream object is from an earlier registration. For an object in a namespace, the
-    /// namespace decides: it belongs to this syncer by now, and only this syncer creates objects there.
+    /// namespace decides: the namespace belongs to this syncer by now, and only this syncer creates
+    /// objects there.
     fn is_earlier(&self, key: &Key, found: &Value) -> bool {
         match key.kind {
             NAMESPACES => self.of.claim(found) == Claim::Earlier,
@@ -187,7 +188,7 @@ impl Hands {
     }
 }
 
-fn done(answer: Answer) -> Result<()> {
+fn check_answer(answer: Answer) -> Result<()> {
     match answer {
         Ok(_) => Ok(()),
         Err(status) => Err(refused(&status)),

@@ -32,7 +32,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// Makes the clients. Nothing is sent yet.
+    /// Creates the clients. No request is sent yet.
     ///
     /// # Errors
     /// When a kubeconfig cannot be used, or its server is the API endpoint of another target.
@@ -65,17 +65,17 @@ impl Ends {
 }
 
 impl Ends {
-    /// Finds out which hub and WorkloadCluster these are, however often they are made; `None` where the
-    /// syncer may not know the hub.
+    /// The hub and the name of the WorkloadCluster, by which copies of earlier registrations are
+    /// recognized; `None` where the syncer may not read the hub's identity.
     ///
     /// # Errors
     /// When the hub does not answer.
     pub(super) async fn registration(&self) -> Result<Option<Registration>> {
-        let told = self
+        let answer = self
             .hub
             .send(Method::GET, "/api/v1/namespaces/kube-system", None)
             .await?;
-        let uid = match told {
+        let uid = match answer {
             Ok(namespace) => namespace["metadata"]["uid"].as_str().map(str::to_owned),
             Err(status) if status.code == 429 || status.code >= 500 => bail!(status.message),
             Err(status) => {
@@ -94,7 +94,7 @@ impl Ends {
     }
 }
 
-/// The URLs of the hub and of the view of `target` on it; `given` is one of them.
+/// The URLs of the hub and of the view of `target` on that hub, of which `given` is one.
 fn urls(given: &Uri, target: &str) -> Result<(Uri, Uri)> {
     let targets = format!("/apis/{GROUP}/{VERSION}/targets/");
     let own = format!("{targets}{target}.{DIALECT}/proxy");
@@ -129,10 +129,10 @@ mod tests {
             (format!("https://hub:7443{view}"), ""),
             (format!("https://hub:7443/k8s{view}/"), "/k8s"),
         ] {
-            let (root, seen) = urls(&given.parse().unwrap(), "east").unwrap();
+            let (root, endpoint) = urls(&given.parse().unwrap(), "east").unwrap();
             assert_eq!(root.path().trim_end_matches('/'), prefix, "{given}");
             assert_eq!(
-                seen.to_string(),
+                endpoint.to_string(),
                 format!("https://hub:7443{prefix}{view}"),
                 "{given}"
             );

@@ -1,4 +1,4 @@
-//! Following one kind on one side: list, watch, and a new start when the watch is lost.
+//! Reflector of one kind on one side: lists, watches, and lists again when the watch is lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use super::ends::Side;
 use super::kinds::SyncedKind;
 
-/// Pauses before a server that failed is asked again: the first time, and at most.
+/// Pauses between attempts at a server that failed: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(15));
 
 /// Observations of one list or watch.
@@ -23,11 +23,11 @@ pub(super) enum Observations {
     Begin,
     /// An object was added or changed.
     Object(Arc<Value>),
-    /// The list is complete: objects that are not in it are gone.
+    /// The list is complete: objects that are not in it do not exist any more.
     End,
-    /// An object is gone.
+    /// An object was deleted.
     Gone(Arc<Value>),
-    /// Nothing can be seen, for this reason.
+    /// The list or watch failed, for this reason.
     Failed(String),
 }
 
@@ -36,22 +36,22 @@ pub(super) struct Observation {
     pub(super) side: Side,
     /// The number of the kind.
     pub(super) kind: usize,
-    pub(super) seen: Observations,
+    pub(super) content: Observations,
 }
 
-/// Follows one kind.
+/// Watches one kind.
 pub(super) struct Reflector {
     pub(super) side: Side,
     pub(super) number: usize,
     pub(super) kind: SyncedKind,
     pub(super) client: Client,
-    /// The identifier of the cluster: downstream, only objects with it are considered.
+    /// The identifier of the cluster: downstream, only objects with this identifier are read.
     pub(super) identifier: String,
     pub(super) out: mpsc::Sender<Observation>,
 }
 
 impl Reflector {
-    /// Follows until the task is dropped, or the receiver is gone.
+    /// Watches until the task is dropped, or the receiver is.
     pub(super) async fn run(self) {
         let objects: Api<DynamicObject> = Api::all_with(self.client.clone(), &self.kind.api);
         let mut config = watcher::Config::default();
@@ -73,20 +73,20 @@ impl Reflector {
                     let is_absent = self.side == Side::Down && is_absent(&problem);
                     let text = format!("{:#}", anyhow::Error::new(problem));
                     failures = failures.saturating_add(1);
-                    let told = match is_absent {
-                        // A kind that the cluster does not have is as good as one without objects. The view
-                        // has all.
+                    let observations = match is_absent {
+                        // A kind that the cluster does not have counts as a kind without objects. The view
+                        // has all kinds.
                         true => vec![Observations::Begin, Observations::End],
-                        // A watch that broke is mostly begun again at once.
+                        // Most broken watches begin again at once: a first failure is not reported.
                         false if failures > 1 => vec![Observations::Failed(text.clone())],
                         false => Vec::new(),
                     };
-                    for seen in told {
-                        if !self.send(seen).await {
+                    for content in observations {
+                        if !self.send(content).await {
                             return;
                         }
                     }
-                    // One line for each kind of problem: it may last.
+                    // A problem may last: it is logged only when it changes.
                     if last_problem.as_ref() != Some(&text) {
                         let (side, resource) = (self.side, self.kind.name());
                         tracing::warn!(?side, resource, problem = text, "watch failed; retrying");
@@ -100,28 +100,28 @@ impl Reflector {
     }
 
     async fn tell(&self, event: Event<DynamicObject>) -> bool {
-        let seen = match event {
+        let content = match event {
             Event::Init => Some(Observations::Begin),
             Event::InitApply(object) | Event::Apply(object) => self.value(object).map(Observations::Object),
             Event::InitDone => Some(Observations::End),
             Event::Delete(object) => self.value(object).map(Observations::Gone),
         };
-        match seen {
-            Some(seen) => self.send(seen).await,
+        match content {
+            Some(content) => self.send(content).await,
             None => true,
         }
     }
 
-    async fn send(&self, seen: Observations) -> bool {
+    async fn send(&self, content: Observations) -> bool {
         let observation = Observation {
             side: self.side,
             kind: self.number,
-            seen,
+            content,
         };
         self.out.send(observation).await.is_ok()
     }
 
-    /// Items of some lists have no apiVersion and kind.
+    /// The object as JSON, with apiVersion and kind, which items of some lists lack.
     fn value(&self, object: DynamicObject) -> Option<Arc<Value>> {
         match serde_json::to_value(&object) {
             Ok(mut value) => {

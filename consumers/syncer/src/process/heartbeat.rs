@@ -1,4 +1,5 @@
-//! Heartbeats: the hub passes a workload cluster over when its syncer has been silent for too long.
+//! Heartbeats: the hub's scheduler passes over a workload cluster whose syncer has been silent for too
+//! long.
 
 use std::time::Duration;
 
@@ -10,12 +11,12 @@ use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use super::condition_text::{ConditionText, complains};
 use super::problems::Problems;
-use super::said::{ConditionText, complains};
 
-/// Wait after a heartbeat that did not arrive.
+/// Pause after a failed heartbeat.
 const RETRY: Duration = Duration::from_secs(1);
-/// Most attempts at a condition when another writer was faster.
+/// Most attempts at writing a condition, where other clients change the object in between.
 const TRIES: usize = 3;
 /// Time limit of the workload cluster's answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -46,37 +47,37 @@ pub(super) struct Heart<'a> {
     pub(super) cluster: &'a Client,
     /// The name of the WorkloadCluster.
     pub(super) target: &'a str,
-    /// Its identifier.
+    /// The identifier of that WorkloadCluster.
     pub(super) expected: &'a str,
     /// Resources that are synced.
     pub(super) resources: &'a [String],
-    /// Problems with it.
+    /// Problems with the synced objects.
     pub(super) problems: &'a Mutex<Problems>,
 }
 
 /// Outcome of a request about the WorkloadCluster.
 enum ReportOutcome {
     Arrived(Value),
-    /// It is another one than before.
+    /// The WorkloadCluster is another one than before.
     Replaced,
-    /// It was changed in between.
+    /// The WorkloadCluster was changed in between.
     Outdated(String),
     Lost(String),
 }
 
 impl Heart<'_> {
-    /// Sends a heartbeat every `interval`, as long as the workload cluster answers: without the
-    /// cluster, no work is done. While it does not answer, no heartbeat is sent, and the condition
-    /// SyncerReady is False. Ends when the WorkloadCluster is another one.
+    /// Sends a heartbeat every `interval`, as long as the workload cluster answers: a syncer without
+    /// its cluster does no work. While the cluster does not answer, no heartbeat is sent, and the
+    /// condition SyncerReady is False. Ends when the WorkloadCluster is another one than before.
     pub(super) async fn beat(&self, interval: Duration) {
         let mut last: Option<String> = None;
         loop {
             let below = self.below(interval).await;
-            let told = match &below {
+            let view = match &below {
                 Ok(()) => self.alive().await,
                 Err(problem) => self.complain(problem).await,
             };
-            let problem = match (told, below) {
+            let problem = match (view, below) {
                 (ReportOutcome::Replaced, _) => return,
                 (ReportOutcome::Lost(problem) | ReportOutcome::Outdated(problem), _) => {
                     Some(format!("the heartbeat did not arrive: {problem}"))
@@ -86,7 +87,7 @@ impl Heart<'_> {
                 }
                 (ReportOutcome::Arrived(_), Ok(())) => None,
             };
-            // One line for each kind of problem: it may last.
+            // A problem may last: it is logged only when it changes.
             if let Some(problem) = problem.as_ref().filter(|problem| last.as_ref() != Some(problem)) {
                 tracing::warn!(
                     cluster = self.target,
@@ -100,7 +101,7 @@ impl Heart<'_> {
         }
     }
 
-    /// Whether the workload cluster answers, and lets the syncer in.
+    /// Checks that the workload cluster answers, and accepts the syncer's credentials.
     async fn below(&self, interval: Duration) -> Result<(), String> {
         let patience = interval.clamp(RETRY, PATIENCE);
         match tokio::time::timeout(patience, self.cluster.send(Method::GET, "/version", None)).await {
@@ -111,7 +112,7 @@ impl Heart<'_> {
         }
     }
 
-    /// A heartbeat, and the report about synced objects.
+    /// Sends a heartbeat, and the report about synced objects.
     async fn alive(&self) -> ReportOutcome {
         let status = json!({
             "lastSyncerHeartbeatTime": time::rfc3339(SystemClock.now()),
@@ -119,57 +120,59 @@ impl Heart<'_> {
         });
         match self.patch(&json!({"status": status})).await {
             ReportOutcome::Arrived(cluster) => {
-                let synced = self.problems.lock().said();
+                let synced = self.problems.lock().condition();
                 let back = complains(&cluster).then(ConditionText::reachable);
-                let said: Vec<ConditionText> = back.into_iter().chain([synced]).collect();
-                self.say(cluster, &said).await
+                let conditions: Vec<ConditionText> = back.into_iter().chain([synced]).collect();
+                self.say(cluster, &conditions).await
             }
-            told => told,
+            outcome => outcome,
         }
     }
 
-    /// Reports that the cluster does not answer, unless that is reported already.
+    /// Writes the condition that the cluster does not answer, unless it is set already.
     async fn complain(&self, problem: &str) -> ReportOutcome {
         match self.look().await {
             ReportOutcome::Arrived(cluster) => {
                 self.say(cluster, &[ConditionText::unreachable(problem)]).await
             }
-            told => told,
+            outcome => outcome,
         }
     }
 
     /// Writes the conditions of `cluster` that differ. Controllers of the hub write conditions, too.
-    async fn say(&self, mut cluster: Value, said: &[ConditionText]) -> ReportOutcome {
-        let mut told = ReportOutcome::Outdated(String::new());
+    async fn say(&self, mut cluster: Value, texts: &[ConditionText]) -> ReportOutcome {
+        let mut outcome = ReportOutcome::Outdated(String::new());
         for _ in 0..TRIES {
-            let Some(conditions) = added(&cluster["status"]["conditions"], said) else {
+            let Some(conditions) = added(&cluster["status"]["conditions"], texts) else {
                 return ReportOutcome::Arrived(cluster);
             };
             let version = &cluster["metadata"]["resourceVersion"];
             let patch =
                 json!({"metadata": {"resourceVersion": version}, "status": {"conditions": conditions}});
-            told = self.patch(&patch).await;
-            let ReportOutcome::Outdated(_) = told else { break };
+            outcome = self.patch(&patch).await;
+            let ReportOutcome::Outdated(_) = outcome else {
+                break;
+            };
             cluster = match self.look().await {
                 ReportOutcome::Arrived(cluster) => cluster,
                 lost => return lost,
             };
         }
-        told
+        outcome
     }
 
     /// The present WorkloadCluster.
     async fn look(&self) -> ReportOutcome {
-        self.told(self.hub.send(Method::GET, &path(self.target), None).await)
+        self.outcome(self.hub.send(Method::GET, &path(self.target), None).await)
     }
 
     async fn patch(&self, patch: &Value) -> ReportOutcome {
         let path = format!("{}/status", path(self.target));
         let body = Some(("application/merge-patch+json", patch));
-        self.told(self.hub.send(Method::PATCH, &path, body).await)
+        self.outcome(self.hub.send(Method::PATCH, &path, body).await)
     }
 
-    fn told(&self, answer: berth_client::Result<Answer>) -> ReportOutcome {
+    fn outcome(&self, answer: berth_client::Result<Answer>) -> ReportOutcome {
         match answer {
             Ok(Ok(cluster)) if identifier(&cluster) != self.expected => ReportOutcome::Replaced,
             Ok(Ok(cluster)) => ReportOutcome::Arrived(cluster),
@@ -180,12 +183,12 @@ impl Heart<'_> {
     }
 }
 
-/// `conditions` with all those in `said`; `None` when they are equal already.
-fn added(conditions: &Value, said: &[ConditionText]) -> Option<Value> {
+/// `conditions` with the given ones added or replaced; `None` when nothing changes.
+fn added(conditions: &Value, texts: &[ConditionText]) -> Option<Value> {
     let now = SystemClock.now();
     let mut new = None;
-    for said in said {
-        new = said.among(new.as_ref().unwrap_or(conditions), now).or(new);
+    for text in texts {
+        new = text.among(new.as_ref().unwrap_or(conditions), now).or(new);
     }
     new
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// One kind that is synced.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SyncedKind {
-    /// Its names.
+    /// The names of the kind.
     pub(super) api: ApiResource,
     /// Whether it has a status to report.
     pub(super) reports: bool,
@@ -41,17 +41,17 @@ impl SyncedKind {
 pub(super) struct SyncedKinds {
     /// The kinds, namespaces first.
     pub(super) kinds: Vec<SyncedKind>,
-    /// Names that were asked for and are not shown.
+    /// Requested names that the view does not have.
     pub(super) unknown: Vec<String>,
 }
 
 impl SyncedKinds {
-    /// The names of the kinds but namespaces.
+    /// The names of the kinds, without namespaces.
     pub(super) fn names(&self) -> Vec<String> {
         self.kinds.iter().skip(1).map(SyncedKind::name).collect()
     }
 
-    /// The kinds `found` in a view; with `only`, just those.
+    /// The kinds `found` in a view; where `only` has names, only the named kinds.
     fn of(found: Vec<SyncedKind>, only: &[String]) -> Result<Self> {
         let (namespaces, mut rest): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|kind| kind.name() == "namespaces");
@@ -68,7 +68,7 @@ impl SyncedKinds {
     }
 }
 
-/// The kinds that `view` serves; with `only`, just those.
+/// The kinds that `view` serves; where `only` has names, only the named kinds.
 ///
 /// # Errors
 /// When the view does not answer, or shows no namespaces.
@@ -90,7 +90,7 @@ pub(super) async fn discover(view: &kube::Client, only: &[String]) -> Result<Syn
     SyncedKinds::of(found, only)
 }
 
-/// The kinds of one version's resource list that can be followed.
+/// The kinds in the resource list of one version that can be listed and watched.
 fn of_list(version: &str, list: &Value) -> Vec<SyncedKind> {
     let resources = list["resources"]
         .as_array()

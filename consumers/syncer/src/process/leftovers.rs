@@ -1,8 +1,8 @@
 //! Copies of earlier registrations on the workload cluster (docs/systems/kcp.md, "Registering again").
 //! A copy of an object that the hub shows is taken over by the step that would create it
 //! ([`super::act`]). This module searches for copies of objects that the hub does not show. After a
-//! while it marks them as this registration's, so that they are removed like all objects that the hub
-//! no longer shows.
+//! while it marks these copies as this registration's, so that they are removed like all objects that
+//! the hub no longer shows.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(super) struct Leftover {
 #[derive(Default)]
 pub(super) struct SearchResult {
     pub(super) earlier: Vec<Leftover>,
-    /// Number of namespaces of each other identifier, which may have been this cluster's.
+    /// Number of namespaces by identifier, for other identifiers that may have been this cluster's.
     pub(super) unproven: BTreeMap<String, usize>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Looks again and again, until the receiver is gone.
+    /// Searches at intervals, until the receiver is dropped.
     pub(super) async fn run(self) {
         loop {
             let mut pause = self.patience.clamp(PERIODS.1, PERIODS.0);
@@ -96,9 +96,9 @@ impl Search {
                 Claim::Others => {}
             }
         }
-        let others = format!(",{DOWNSTREAM_CLUSTER}!%3D{}", self.of.identifier);
+        let selector = format!(",{DOWNSTREAM_CLUSTER}!%3D{}", self.of.identifier);
         for (number, kind) in self.kinds.iter().enumerate().skip(1) {
-            let copies = self.list(kind, &others).await?.into_iter();
+            let copies = self.list(kind, &selector).await?.into_iter();
             found
                 .earlier
                 .extend(copies.filter_map(|object| content(number, object, &own)));
@@ -106,7 +106,7 @@ impl Search {
         Ok(found)
     }
 
-    /// The marked objects of a kind that the further selector `more` selects.
+    /// The marked objects of a kind that the additional selector `more` selects.
     async fn list(&self, kind: &SyncedKind, more: &str) -> Result<Vec<Value>> {
         let path = format!("{}?labelSelector={DOWNSTREAM_CLUSTER}{more}", kind.collection(""));
         match self.cluster.send(Method::GET, &path, None).await? {
@@ -126,17 +126,17 @@ impl Search {
     }
 }
 
-/// `object` in a namespace of this registration that an earlier one made. No other syncer makes any
-/// there: a syncer without the namespace makes nothing in it.
+/// `object` as a leftover, if it is in a namespace of this registration and an earlier registration
+/// created it. No other syncer creates objects there: a syncer creates them only in its own namespaces.
 fn content(kind: usize, object: Value, own: &HashMap<String, String>) -> Option<Leftover> {
     let at = place(&object);
     let namespace = own.get(&at.0)?.clone();
-    let made = Record::of(&object).name;
-    owner(&object).filter(|_| !made.is_empty())?;
+    let original = Record::of(&object).name;
+    owner(&object).filter(|_| !original.is_empty())?;
     let key = Key {
         kind,
         namespace,
-        name: made,
+        name: original,
     };
     Some(Leftover { key, at, object })
 }
@@ -152,14 +152,14 @@ mod tests {
     fn only_what_a_syncer_made_in_a_namespace_of_ours_is_left_of_an_earlier_registration() {
         let own = HashMap::from([("kcp1".to_owned(), "app".to_owned())]);
         let up = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt"}});
-        let made = copy("u-1", &up, "kcp1");
-        let found = content(1, made.clone(), &own).unwrap();
+        let existing = copy("u-1", &up, "kcp1");
+        let found = content(1, existing.clone(), &own).unwrap();
         assert_eq!(
             (found.key.namespace.as_str(), found.key.name.as_str()),
             ("app", "kube-root-ca.crt")
         );
         assert_eq!(found.at, ("kcp1".to_owned(), "kcp-root-ca.crt".to_owned()));
-        let mut labelled = made.clone();
+        let mut labelled = existing.clone();
         labelled["metadata"]["annotations"] = json!({});
         assert!(
             content(1, labelled, &own).is_none(),

@@ -1,4 +1,4 @@
-//! Knowledge of a syncer about both sides, and conclusions.
+//! The objects of both sides that a syncer knows, and the conclusions from them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,9 +21,9 @@ pub(super) const NAMESPACES: usize = 0;
 pub(super) struct Key {
     /// The number of its kind.
     pub(super) kind: usize,
-    /// Its namespace; empty for a Namespace.
+    /// The object's namespace; empty for a Namespace.
     pub(super) namespace: String,
-    /// Its name.
+    /// The object's name.
     pub(super) name: String,
 }
 
@@ -34,16 +34,16 @@ pub(super) type At = (String, String);
 #[derive(Default)]
 struct Mirror {
     objects: BTreeMap<At, Arc<Value>>,
-    /// Whether all there is has been seen once.
+    /// Whether a complete list has been received.
     complete: bool,
-    /// The list that is coming in.
+    /// The list that is being received.
     incoming: Option<BTreeMap<At, Arc<Value>>>,
 }
 
 impl Mirror {
-    /// Applies an event; returns its subject: one object, or all.
-    fn take(&mut self, seen: Observations) -> Option<MirrorSubject> {
-        match (seen, &mut self.incoming) {
+    /// Applies an observation, and returns its subject: one object, or all.
+    fn take(&mut self, content: Observations) -> Option<MirrorSubject> {
+        match (content, &mut self.incoming) {
             (Observations::Begin, incoming) => {
                 *incoming = Some(BTreeMap::new());
                 None
@@ -94,13 +94,13 @@ pub(super) struct Plan {
     pub(super) down: At,
 }
 
-/// See the module.
+/// The known objects of both sides.
 pub(super) struct Mirrors {
     of: Owner,
     kinds: Vec<SyncedKind>,
     up: Vec<Mirror>,
     down: Vec<Mirror>,
-    /// The downstream namespace of each namespace asked for, which is a hash.
+    /// Cache of the downstream name of each namespace, which is a hash.
     names: HashMap<String, String>,
 }
 
@@ -116,12 +116,12 @@ impl Mirrors {
         }
     }
 
-    /// The kind of this number.
+    /// The kind with this number.
     pub(super) fn kind(&self, number: usize) -> &SyncedKind {
         &self.kinds[number]
     }
 
-    /// Whether all of a kind is known on a side.
+    /// Whether all objects of a kind are known on a side.
     fn is_complete(&self, kind: usize, side: Side) -> bool {
         self.side(side)[kind].complete
     }
@@ -133,33 +133,33 @@ impl Mirrors {
         }
     }
 
-    /// Whether both sides are known in full, except the `lost` kinds.
+    /// Whether all objects of both sides are known, except those of the `lost` kinds.
     pub(super) fn are_known(&self, lost: impl Fn(usize, Side) -> bool) -> bool {
         let sides = [Side::Up, Side::Down];
         let mut all = (0..self.kinds.len()).flat_map(|kind| sides.map(|side| (kind, side)));
         all.all(|(kind, side)| self.is_complete(kind, side) || lost(kind, side))
     }
 
-    /// Number of objects that are seen upstream.
+    /// Number of known objects upstream.
     pub(super) fn count(&self) -> usize {
         self.up.iter().map(|mirror| mirror.objects.len()).sum()
     }
 
-    /// Whether `key` is seen upstream; `None` while that is not known.
+    /// Whether the object `key` exists upstream; `None` while that is not known.
     pub(super) fn shows(&self, key: &Key) -> Option<bool> {
         let mirror = &self.up[key.kind];
         let at = (key.namespace.clone(), key.name.clone());
         mirror.complete.then(|| mirror.objects.contains_key(&at))
     }
 
-    /// Applies an event; returns the keys that it may make due.
+    /// Applies an observation, and returns the keys that may need a step.
     pub(super) fn take(&mut self, observation: Observation) -> Vec<Key> {
-        let Observation { side, kind, seen } = observation;
+        let Observation { side, kind, content } = observation;
         let mirror = match side {
             Side::Up => &mut self.up[kind],
             Side::Down => &mut self.down[kind],
         };
-        match mirror.take(seen) {
+        match mirror.take(content) {
             None => Vec::new(),
             Some(MirrorSubject::One(object)) => self.touched(side, kind, &object),
             Some(MirrorSubject::All(before)) => {
@@ -219,7 +219,7 @@ impl Mirrors {
         due
     }
 
-    /// The objects that are seen in a namespace upstream.
+    /// The known objects in a namespace upstream.
     fn content<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = (usize, &'a Arc<Value>)> {
         within(&self.up, namespace)
     }
@@ -233,7 +233,7 @@ impl Mirrors {
     fn down_key(&self, kind: usize, object: &Value) -> Option<Key> {
         let (namespace, name) = place(object);
         if kind == NAMESPACES {
-            let name = located(&self.of.logical_cluster, object).or_else(|| self.named(&name))?;
+            let name = located(&self.of.logical_cluster, object).or_else(|| self.upstream_name(&name))?;
             return Some(Key {
                 kind,
                 namespace: String::new(),
@@ -249,8 +249,8 @@ impl Mirrors {
         })
     }
 
-    /// The namespace upstream whose downstream one is `name`, where that has lost its locator.
-    fn named(&self, name: &str) -> Option<String> {
+    /// The namespace upstream of the downstream namespace `name`, where that has lost its locator.
+    fn upstream_name(&self, name: &str) -> Option<String> {
         let (upstream, _) = self.names.iter().find(|(_, known)| *known == name)?;
         Some(upstream.clone())
     }
@@ -278,7 +278,7 @@ impl Mirrors {
             let down = down_of(NAMESPACES, &at);
             let content = self.content(&key.name).count();
             let step = namespace_next(&self.of, up.as_deref(), down.as_deref(), content);
-            // Content that is not known may still be there.
+            // A namespace with unknown content may not be empty.
             let ends = matches!(step, Step::Delete | Step::Release(_));
             return (namespaces && (all_known || !ends)).then_some(Plan { step, down: at });
         }

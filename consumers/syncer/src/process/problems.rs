@@ -6,32 +6,32 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::condition_text::ConditionText;
 use super::ends::Side;
 use super::mirrors::Key;
-use super::said::ConditionText;
 
 /// Most problems of a sort that are named in the condition.
 const NAMED: usize = 3;
-/// Longest text of one error there, in characters.
+/// Longest text of one error in the condition, in characters.
 const WORDS: usize = 300;
 
 /// The problem of one object.
 struct Problem {
     text: String,
-    /// Its end, unless it is reported again until then.
+    /// Time at which the problem ends, unless it is reported again before.
     until: Option<Instant>,
 }
 
-/// See the module.
+/// The known problems.
 pub(super) struct Problems {
     /// The names of the kinds, by their numbers.
     names: Vec<String>,
     /// Resources that `--resources` names and the hub does not show.
     unknown: Vec<String>,
     objects: BTreeMap<Key, Problem>,
-    /// Kinds that cannot be followed.
+    /// Kinds that cannot be listed or watched, each with the reason.
     watches: BTreeMap<(usize, Side), String>,
-    /// Number of namespaces of the cluster that were made for each other identifier, which may have been this
+    /// Number of the cluster's namespaces by identifier, for other identifiers that may have been this
     /// cluster's.
     unproven: BTreeMap<String, usize>,
     /// Number of objects that the hub shows.
@@ -50,7 +50,7 @@ impl Problems {
         }
     }
 
-    /// Records a problem of `key`, for ever or for a time. Returns whether it is a new one.
+    /// Records a problem of `key`, for ever or for a time. Returns whether the problem is new.
     pub(super) fn note(&mut self, key: &Key, text: String, lasts: Option<Duration>) -> bool {
         let until = lasts.map(|lasts| Instant::now() + lasts);
         let is_news = self.objects.get(key).is_none_or(|known| known.text != text);
@@ -58,7 +58,7 @@ impl Problems {
         is_news
     }
 
-    /// `key` has no problem, or is gone.
+    /// Forgets the problem of `key`, which is solved, or whose object was deleted.
     pub(super) fn forget(&mut self, key: &Key) {
         self.objects.remove(key);
     }
@@ -70,7 +70,7 @@ impl Problems {
         }
     }
 
-    /// The watch of a kind failed, or (`None`) answers.
+    /// Records that the watch of a kind failed, or (`None`) answers.
     pub(super) fn watch(&mut self, kind: usize, side: Side, problem: Option<String>) {
         match problem {
             Some(problem) => drop(self.watches.insert((kind, side), problem)),
@@ -78,17 +78,17 @@ impl Problems {
         }
     }
 
-    /// Whether a kind cannot be followed on a side.
+    /// Whether a kind cannot be listed or watched on a side.
     pub(super) fn is_lost(&self, kind: usize, side: Side) -> bool {
         self.watches.contains_key(&(kind, side))
     }
 
-    /// Counts the objects that the hub shows.
+    /// Records the number of objects that the hub shows.
     pub(super) fn shows(&mut self, objects: usize) {
         self.shown = objects;
     }
 
-    /// Namespaces of other identifiers, by those. Returns whether that is news.
+    /// Records the number of namespaces of other identifiers. Returns whether it has changed.
     pub(super) fn found_unproven(&mut self, unproven: BTreeMap<String, usize>) -> bool {
         let is_news = self.unproven != unproven;
         self.unproven = unproven;
@@ -96,7 +96,7 @@ impl Problems {
     }
 
     /// The condition Synced.
-    pub(super) fn said(&mut self) -> ConditionText {
+    pub(super) fn condition(&mut self) -> ConditionText {
         let now = Instant::now();
         self.objects
             .retain(|_, problem| problem.until.is_none_or(|until| now < until));
@@ -119,19 +119,19 @@ impl Problems {
     }
 
     fn of_watches(&self) -> Option<(&'static str, String)> {
-        let told = self.watches.iter().map(|((kind, side), problem)| {
+        let texts = self.watches.iter().map(|((kind, side), problem)| {
             let side = match side {
                 Side::Up => "hub",
                 Side::Down => "cluster",
             };
             format!("{} on the {side}: {}", self.name(*kind), shortened(problem))
         });
-        let list = listed(told, self.watches.len())?;
+        let list = listed(texts, self.watches.len())?;
         Some(("WatchFailed", format!("cannot follow {list}")))
     }
 
     fn of_objects(&self) -> Option<(&'static str, String)> {
-        let told = self.objects.iter().map(|(key, problem)| {
+        let texts = self.objects.iter().map(|(key, problem)| {
             let place = match key.namespace.as_str() {
                 "" => key.name.clone(),
                 namespace => format!("{namespace}/{}", key.name),
@@ -139,7 +139,7 @@ impl Problems {
             format!("{} {place}: {}", self.name(key.kind), shortened(&problem.text))
         });
         let (count, all) = (self.objects.len(), self.shown.max(self.objects.len()));
-        let list = listed(told, count)?;
+        let list = listed(texts, count)?;
         Some(("ObjectsNotSynced", format!("{count} of {all} objects: {list}")))
     }
 
@@ -150,11 +150,11 @@ impl Problems {
     }
 
     fn of_unproven(&self) -> Option<(&'static str, String)> {
-        let told = self
+        let texts = self
             .unproven
             .iter()
             .map(|(identifier, count)| format!("{count} of {identifier}"));
-        let list = listed(told, self.unproven.len())?;
+        let list = listed(texts, self.unproven.len())?;
         let text = format!(
             "the cluster has namespaces that another WorkloadCluster's syncer made: {list}; if that was an earlier registration \
              of this one, berth syncer --adopt UID takes them over"
@@ -163,8 +163,8 @@ impl Problems {
     }
 }
 
-/// The first of `texts`, whose number is `all`, and the number of the rest; `None` where there are
-/// none.
+/// The first of `texts`, and the number of the rest; `None` where there are none. `all` is the number
+/// of texts.
 fn listed(texts: impl Iterator<Item = String>, all: usize) -> Option<String> {
     let mut first: Vec<String> = texts.take(NAMED).collect();
     if all > first.len() {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     fn condition(problems: &mut Problems) -> Value {
-        let list = problems.said().among(&Value::Null, Timestamp::UNIX_EPOCH);
+        let list = problems.condition().among(&Value::Null, Timestamp::UNIX_EPOCH);
         list.unwrap()[0].clone()
     }
 
@@ -219,17 +219,17 @@ mod tests {
             !problems.note(&key("a"), "no address".to_owned(), None),
             "no news"
         );
-        let said = condition(&mut problems);
+        let synced = condition(&mut problems);
         assert_eq!(
-            (&said["reason"], &said["severity"]),
+            (&synced["reason"], &synced["severity"]),
             (&json!("ObjectsNotSynced"), &json!("Warning"))
         );
-        assert_eq!(said["message"], "1 of 7 objects: services app/a: no address");
+        assert_eq!(synced["message"], "1 of 7 objects: services app/a: no address");
         for name in ["b", "c", "d", "e"] {
             problems.note(&key(name), "x".repeat(1000), None);
         }
-        let said = condition(&mut problems);
-        let message = said["message"].as_str().unwrap();
+        let synced = condition(&mut problems);
+        let message = synced["message"].as_str().unwrap();
         assert!(message.starts_with("5 of 7 objects: services app/a"), "{message}");
         assert!(
             message.ends_with("…, and 2 more") && message.len() < 1_200,
@@ -260,9 +260,9 @@ mod tests {
         assert_eq!(condition(&mut problems)["reason"], "UnknownResources");
         assert!(problems.found_unproven(BTreeMap::from([("u-1".to_owned(), 5)])));
         problems.watch(1, Side::Down, Some("forbidden".to_owned()));
-        let said = condition(&mut problems);
-        assert_eq!(said["reason"], "WatchFailed");
-        let message = said["message"].as_str().unwrap();
+        let synced = condition(&mut problems);
+        assert_eq!(synced["reason"], "WatchFailed");
+        let message = synced["message"].as_str().unwrap();
         for part in [
             "cannot follow services on the cluster: forbidden",
             "these of --resources: widgets.example.com",

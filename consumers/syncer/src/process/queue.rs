@@ -1,5 +1,5 @@
-//! Keys that are due: each key is in the queue once, is worked on once at a time, and is tried again
-//! with growing delays.
+//! Queue of keys: each key is in the queue at most once, is worked on by one task at a time, and is
+//! tried again with growing delays.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::mirrors::Key;
 /// The delay after the first failure, and the longest.
 const DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
 
-/// See the module.
+/// The queue.
 #[derive(Default)]
 pub(super) struct Queue {
     ready: VecDeque<Key>,
@@ -24,7 +24,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Something about `key` changed.
+    /// Adds `key`, about which something changed.
     pub(super) fn add(&mut self, key: Key) {
         if self.running.contains(&key) {
             self.again.insert(key);
@@ -41,7 +41,7 @@ impl Queue {
         Some(key)
     }
 
-    /// `key` was worked on, and is as it should be for now.
+    /// Records that the work on `key` succeeded.
     pub(super) fn done(&mut self, key: Key) {
         self.failures.remove(&key);
         self.running.remove(&key);
@@ -66,14 +66,15 @@ impl Queue {
         count
     }
 
-    /// `key` was not worked on, and is due again at that time, or when something about it changes.
+    /// Records that `key` was not worked on, and is due again at the time `at`, or when something about
+    /// it changes.
     pub(super) fn later(&mut self, key: Key, at: Instant) {
         self.running.remove(&key);
         self.again.remove(&key);
         self.alarms.insert((at, key));
     }
 
-    /// Makes the keys due whose next attempt comes by `now`.
+    /// Adds the keys whose next attempt is due at `now`.
     pub(super) fn ring(&mut self, now: Instant) {
         while let Some((at, _)) = self.alarms.first()
             && *at <= now

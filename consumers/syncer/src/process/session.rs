@@ -1,5 +1,5 @@
-//! A session: the synced resources are known, both sides are watched, and step after step is made
-//! ([`super::work`]), until it is stopped or its base has changed.
+//! A session: the synced resources are known, both sides are watched, and steps are carried out
+//! ([`super::work`]), until the session is stopped or its base has changed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use super::leftovers::{Search, SearchResult};
 use super::problems::Problems;
 use super::work::Work;
 
-/// Observations that may wait to be taken in.
+/// Most observations that wait to be applied.
 const BACKLOG: usize = 1024;
 /// Interval at which the view of the hub is compared with the synced resources.
 const REVIEW: Duration = Duration::from_secs(30);
@@ -30,13 +30,13 @@ const DRAIN: Duration = Duration::from_secs(10);
 
 /// Reason why a session ended.
 pub(super) enum End {
-    /// It got the signal to stop.
+    /// The process got the signal to stop.
     Stopped,
-    /// Its base has changed.
+    /// The WorkloadCluster or the synced resources have changed.
     Changed(&'static str),
 }
 
-/// See the module.
+/// A session.
 pub(super) struct Session<'a> {
     args: &'a SyncerArgs,
     ends: &'a Ends,
@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
     /// Syncs until `stop`, or until there is another WorkloadCluster or other kinds to sync.
     ///
     /// # Errors
-    /// When a task of it panicked.
+    /// When a task of the session panicked.
     pub(super) async fn run(self, stop: &CancellationToken) -> Result<End> {
         let (out, mut observations) = mpsc::channel(BACKLOG);
         let mut following = self.follow(&out);
@@ -115,7 +115,7 @@ impl<'a> Session<'a> {
         Ok(end)
     }
 
-    /// Follows every kind on both sides.
+    /// Watches every kind on both sides.
     fn follow(&self, out: &mpsc::Sender<Observation>) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         for (number, kind) in self.synced.kinds.iter().enumerate() {
@@ -134,7 +134,7 @@ impl<'a> Session<'a> {
         tasks
     }
 
-    /// Searches copies of earlier registrations, as one of `tasks`.
+    /// Starts the search for copies of earlier registrations, as one of `tasks`.
     fn search(&self, tasks: &mut JoinSet<()>) -> mpsc::Receiver<SearchResult> {
         let (out, found) = mpsc::channel(1);
         let search = Search {
@@ -148,7 +148,7 @@ impl<'a> Session<'a> {
         found
     }
 
-    /// Sends heartbeats, and ends when the session has to start over. Keeps the reflectors meanwhile.
+    /// Sends heartbeats, and ends when the session has to start over. The reflectors live until then.
     async fn alive(&self, _following: &mut JoinSet<()>, problems: &Mutex<Problems>) -> &'static str {
         let resources = self.synced.names();
         let interval = self.args.heartbeat_interval;
@@ -167,7 +167,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Ends when the hub shows other kinds than it did.
+    /// Ends when the hub shows other kinds than at the start.
     async fn outdated(&self) {
         loop {
             tokio::time::sleep(REVIEW).await;

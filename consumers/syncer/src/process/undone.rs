@@ -1,5 +1,5 @@
-//! Writes that others undo downstream: they are repeated with growing delays, so that the syncer fights
-//! no other writer.
+//! Writes that other clients undo downstream. They are repeated with growing delays, so that the syncer
+//! does not fight another writer.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,34 +10,34 @@ use tokio::time::Instant;
 
 use super::mirrors::Key;
 
-/// The delay after a write was undone for the first time, and the longest.
+/// The delay before a write that was undone once is repeated, and the longest delay.
 const DELAYS: (Duration, Duration) = (Duration::from_millis(200), Duration::from_mins(1));
-/// Time after which a write counts as kept: a repetition is then not due to another program that undid it.
+/// Time after which a write counts as kept: a later repetition is not due to another program that undid it.
 pub(super) const STANDS: Duration = Duration::from_mins(5);
-/// Number of times after which it is reported.
+/// Number of repetitions after which the conflict is reported.
 const TOLD: u32 = 3;
 
 /// The last write downstream.
 struct LastWrite {
-    /// The step, and the hash of the copy that it made.
-    what: (&'static str, String),
+    /// The step, and the hash of the copy that it wrote.
+    fingerprint: (&'static str, String),
     at: Instant,
-    /// Number of times it was made, each soon after the last.
+    /// Number of times that the step was carried out, each soon after the last.
     times: u32,
 }
 
-/// The last write of each object below.
+/// The last write of each object downstream.
 #[derive(Default)]
 pub(super) struct Undone {
     written: HashMap<Key, LastWrite>,
 }
 
 impl Undone {
-    /// End of the delay for `step`, because it was made before and undone; `None` where it may be made
-    /// now.
+    /// End of the delay for `step`, which was carried out before and undone; `None` where there is no
+    /// delay.
     pub(super) fn waits(&self, key: &Key, step: &Step, now: Instant) -> Option<Instant> {
         let written = self.written.get(key)?;
-        if what(step).as_ref() != Some(&written.what) {
+        if fingerprint(step).as_ref() != Some(&written.fingerprint) {
             return None;
         }
         let factor = 2_u32.saturating_pow(written.times.saturating_sub(1));
@@ -45,31 +45,37 @@ impl Undone {
         (due > now).then_some(due)
     }
 
-    /// Records that `step` was made. Returns how often, where that is worth telling.
-    pub(super) fn made(
+    /// Records that `step` was carried out. Returns the number of times, where that has to be reported.
+    pub(super) fn record(
         &mut self,
         key: &Key,
         step: Option<(&'static str, String)>,
         now: Instant,
     ) -> Option<u32> {
-        let what = step?;
+        let fingerprint = step?;
         let times = match self.written.get(key) {
-            Some(before) if before.what == what && now - before.at < STANDS => before.times + 1,
+            Some(before) if before.fingerprint == fingerprint && now - before.at < STANDS => before.times + 1,
             _ => 1,
         };
-        self.written
-            .insert(key.clone(), LastWrite { what, at: now, times });
+        self.written.insert(
+            key.clone(),
+            LastWrite {
+                fingerprint,
+                at: now,
+                times,
+            },
+        );
         (times >= TOLD).then_some(times)
     }
 
-    /// Forgets `key`, which leaves the cluster.
+    /// Forgets `key`, whose object is removed from the cluster.
     pub(super) fn forget(&mut self, key: &Key) {
         self.written.remove(key);
     }
 }
 
-/// The name of a step that writes downstream, and the hash of the copy that it makes.
-pub(super) fn what(step: &Step) -> Option<(&'static str, String)> {
+/// The name of a step that writes downstream, and the hash of the copy that it writes.
+pub(super) fn fingerprint(step: &Step) -> Option<(&'static str, String)> {
     match step {
         Step::Create(object) | Step::Update(object) => Some((step.name(), Record::of(object).hash)),
         _ => None,
@@ -100,9 +106,9 @@ mod tests {
         let mut now = Instant::now();
         assert_eq!(undone.waits(&key, &step, now), None, "the first time");
         let mut waited = Vec::new();
-        let mut told = None;
+        let mut count = None;
         for _ in 0..12 {
-            told = undone.made(&key, what(&step), now);
+            count = undone.record(&key, fingerprint(&step), now);
             let due = undone.waits(&key, &step, now).unwrap();
             waited.push((due - now).as_millis());
             now = due;
@@ -110,11 +116,15 @@ mod tests {
         }
         assert_eq!(waited[..4], [200, 400, 800, 1600]);
         assert_eq!(waited[11], DELAYS.1.as_millis());
-        assert_eq!(told, Some(12));
-        // Another copy is not the one that was undone.
+        assert_eq!(count, Some(12));
+        // A different copy is not the one that was undone.
         assert_eq!(undone.waits(&key, &create("2"), now - DELAYS.1), None);
         now += STANDS;
-        assert_eq!(undone.made(&key, what(&step), now), None, "it stood long enough");
+        assert_eq!(
+            undone.record(&key, fingerprint(&step), now),
+            None,
+            "it stood long enough"
+        );
         undone.forget(&key);
         assert_eq!(undone.waits(&key, &step, now), None);
     }

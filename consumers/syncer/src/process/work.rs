@@ -22,16 +22,15 @@ use super::problems::Problems;
 use super::queue::Queue;
 use super::undone::{self, Undone};
 
-/// Steps made at once.
+/// Most steps that run at once.
 const PARALLEL: usize = 8;
-/// The problem of an object that others change back or delete below.
+/// The problem of an object that other clients change back or delete downstream.
 const UNDONE: &str = "the workload cluster undoes it; it is made again with growing delays";
 
-/// The result of a step: the status that it reported, if it reported one, or the write that it made
-/// downstream.
+/// The result of a step: the status that it reported, if any, and its write downstream, if any.
 type WorkResult = Result<(Option<Value>, Option<(&'static str, String)>)>;
 
-/// See the module.
+/// The state of a session.
 pub(super) struct Work {
     mirrors: Mirrors,
     pub(super) queue: Queue,
@@ -43,16 +42,17 @@ pub(super) struct Work {
     /// Problems that are reported to the hub.
     pub(super) problems: Arc<Mutex<Problems>>,
     undone: Undone,
-    /// Since when copies of earlier registrations are known that the hub does not show.
+    /// Copies of earlier registrations of objects that the hub does not show, with the time of the
+    /// first finding.
     leftovers: HashMap<Key, Instant>,
-    /// Time for which those are left alone.
+    /// Time for which such copies are left alone.
     patience: Duration,
     /// Copies that will be removed.
     condemned: HashMap<Key, Leftover>,
 }
 
 impl Work {
-    /// The start of the work for `of`, with nothing done yet.
+    /// The initial state for `of`.
     pub(super) fn new(of: &Owner, synced: &SyncedKinds, ends: &Ends, patience: Duration) -> Self {
         let hands = Hands {
             of: of.clone(),
@@ -75,17 +75,17 @@ impl Work {
         }
     }
 
-    /// Whether everything knowable is known, so that syncing can begin.
+    /// Whether all objects are known that can be read, so that syncing can begin.
     pub(super) fn is_under_way(&self) -> bool {
         let problems = self.problems.lock();
         self.mirrors.are_known(|kind, side| problems.is_lost(kind, side))
     }
 
-    /// Applies an event, and all others that have arrived.
+    /// Applies an observation, and all others that have arrived.
     pub(super) fn take(&mut self, first: Observation, more: &mut mpsc::Receiver<Observation>) {
         let mut next = Some(first);
         while let Some(observation) = next {
-            let problem = match &observation.seen {
+            let problem = match &observation.content {
                 Observations::Failed(problem) => Some(problem.clone()),
                 _ => None,
             };
@@ -100,8 +100,8 @@ impl Work {
         self.problems.lock().shows(self.mirrors.count());
     }
 
-    /// Records copies of earlier registrations. Steps take over those that the hub shows; the others
-    /// are removed after a while.
+    /// Records copies of earlier registrations. Steps take over copies of objects that the hub shows;
+    /// the others are removed after a while.
     pub(super) fn found(&mut self, found: SearchResult) {
         let (names, now) = (found.unproven.keys().cloned().collect::<Vec<_>>(), Instant::now());
         if self.problems.lock().found_unproven(found.unproven) && !names.is_empty() {
@@ -127,9 +127,9 @@ impl Work {
         self.leftovers = since;
     }
 
-    /// Plans the writes for `key`. A copy of an earlier registration that the hub still does not show
-    /// gets the mark of this one, and is then removed like every object with the mark that is not
-    /// shown.
+    /// Plans the writes for `key`. A copy from an earlier registration whose object the hub still does
+    /// not show gets the mark of this registration, and is then removed like every marked object that
+    /// the hub does not show.
     fn plan(&mut self, key: &Key) -> Option<Plan> {
         let condemned = self.condemned.remove(key);
         let Some(leftover) = condemned.filter(|_| self.mirrors.shows(key) == Some(false)) else {
@@ -154,7 +154,7 @@ impl Work {
             && let Some(key) = self.queue.take()
         {
             let Some(plan) = self.plan(&key) else {
-                // It is due again when the rest is known.
+                // The key is due again when more is known.
                 self.queue.done(key);
                 continue;
             };
@@ -184,20 +184,20 @@ impl Work {
                 step = plan.step.name(),
                 "next"
             );
-            let written = undone::what(&plan.step);
+            let written = undone::fingerprint(&plan.step);
             self.running.spawn(async move {
-                let made = hands.make(&kind, &key, plan).await;
-                (key, made.map(|()| (status, written)))
+                let outcome = hands.make(&kind, &key, plan).await;
+                (key, outcome.map(|()| (status, written)))
             });
         }
     }
 
     /// Records the outcome of a step.
-    pub(super) fn ended(&mut self, (key, made): (Key, WorkResult)) {
-        let problem = match made {
+    pub(super) fn ended(&mut self, (key, outcome): (Key, WorkResult)) {
+        let problem = match outcome {
             Ok((reported, written)) => {
                 let writes = written.is_some();
-                let undone = self.undone.made(&key, written, Instant::now());
+                let undone = self.undone.record(&key, written, Instant::now());
                 if let Some(status) = reported {
                     self.reported.insert(key.clone(), status);
                 }
@@ -206,7 +206,8 @@ impl Work {
                     Some(_) => (UNDONE.to_owned(), Some(undone::STANDS)),
                     None => {
                         let mut problems = self.problems.lock();
-                        // Other steps do not show whether the last write stays.
+                        // Steps that do not write downstream say nothing about whether the last write
+                        // stays.
                         match writes {
                             true => problems.forget(&key),
                             false => problems.forget_lasting(&key),
@@ -217,7 +218,7 @@ impl Work {
             }
             Err(problem) => {
                 let failures = self.queue.failed(key.clone(), Instant::now());
-                // The first time, the cause is mostly another write in between.
+                // A first failure is mostly due to another write in between.
                 if failures < 2 {
                     return;
                 }

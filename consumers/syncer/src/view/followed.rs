@@ -1,6 +1,6 @@
-//! Views follow their workload clusters and kcp's configuration: one whose rules changed is dropped at
-//! once, which ends its watches, so that their clients list again. A request gets a view of the present
-//! state.
+//! Views depend on their workload clusters and on kcp's configuration. A view whose rules changed is
+//! dropped at once, which ends its watches, so that their clients list again. A request gets a view of
+//! the present state.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

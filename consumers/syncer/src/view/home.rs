@@ -1,4 +1,4 @@
-//! Home of the objects that syncers see, if that is not here.
+//! Home of the objects that syncers see, if Berth does not store them.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,14 @@ use async_trait::async_trait;
 use berth_apimachinery::{GroupResource, Status};
 use berth_apiserver::view::Origin;
 
-/// A hub that keeps the objects of syncers: it accepts their writes, and has the newest state.
+/// A hub that stores the objects of syncers: it accepts their writes, and has the newest state.
 #[async_trait]
 pub trait Home: Origin {
-    /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the
-    /// label `label`, from the hub now, not from the copies.
+    /// The names of the objects of `resource` with the label `label` in `namespace`, in the version
+    /// `api_version`. They are read from the hub, not from the copies.
     ///
     /// # Errors
-    /// The hub's refusal, or that it does not answer.
+    /// When the hub refuses or does not answer.
     async fn labelled(
         &self,
         api_version: &str,

@@ -1,4 +1,4 @@
-//! kcp's view of a syncer as a view of the server library.
+//! Adapter of kcp's view of a syncer to views of the server library.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -78,8 +78,9 @@ impl SyncerRules {
         }
     }
 
-    /// The names of the objects of `served` in `namespace` that the cluster still has, from the copies.
-    fn known(&self, served: &ServedVersion, namespace: &str) -> BTreeSet<String> {
+    /// The names of the objects of `served` in `namespace` that are still on the cluster, according to
+    /// the copies.
+    fn known_names(&self, served: &ServedVersion, namespace: &str) -> BTreeSet<String> {
         let Some(source) = served.source() else {
             return BTreeSet::new();
         };
@@ -97,19 +98,21 @@ impl SyncerRules {
             .filter_map(move |&resource| index.preferred(resource))
     }
 
-    /// Number of objects in `namespace` that the cluster still has.
+    /// Number of objects in `namespace` that are still on the cluster.
     fn remaining(&self, namespace: &str) -> usize {
-        let known = self.served().map(|served| self.known(served, namespace).len());
+        let known = self
+            .served()
+            .map(|served| self.known_names(served, namespace).len());
         known.sum()
     }
 
-    /// Makes sure that everything `home` has in `namespace` of the cluster's is known here.
+    /// Makes sure that all objects of the cluster that `home` has in `namespace` are known here.
     async fn all_known(&self, home: &dyn Home, namespace: &str) -> Result<(), Status> {
         for served in self.served() {
-            let there = home
+            let names = home
                 .labelled(&served.storage_api_version, served.stored, namespace, &self.label)
                 .await?;
-            if !there.is_subset(&self.known(served, namespace)) {
+            if !names.is_subset(&self.known_names(served, namespace)) {
                 let text = format!(
                     "not all {} in namespace \"{namespace}\" are known here yet",
                     served.name
@@ -179,7 +182,7 @@ impl ViewRules for SyncerRules {
         &self.user
     }
 
-    /// A status of the cluster's own is kept in an annotation.
+    /// The status that the cluster itself reports is stored in an annotation.
     fn through(&self, subresource: &'static str) -> &'static str {
         if self.advanced { "" } else { subresource }
     }
@@ -188,7 +191,7 @@ impl ViewRules for SyncerRules {
         self.home.as_deref().map(|home| home as &dyn Origin)
     }
 
-    /// Before a namespace is released, every acknowledged write in it must be known.
+    /// Before a namespace is released, every acknowledged write in the namespace has to be known.
     async fn ready(&self, key: &Key) -> Result<(), Status> {
         if key.resource != NAMESPACES {
             return Ok(());

@@ -37,7 +37,7 @@ fn stored(value: &Value) -> Object {
 #[test]
 fn the_condition_says_whether_and_why() {
     let kind = kind();
-    let valid = told(&kind, &stored(&configuration("SameRegion")), None, at(0)).unwrap();
+    let valid = with_verdicts(&kind, &stored(&configuration("SameRegion")), None, at(0)).unwrap();
     assert_eq!(
         valid["status"]["conditions"],
         json!([{
@@ -46,7 +46,7 @@ fn the_condition_says_whether_and_why() {
         }])
     );
     assert!(
-        told(&kind, &stored(&valid), None, at(9)).is_none(),
+        with_verdicts(&kind, &stored(&valid), None, at(9)).is_none(),
         "it is said already"
     );
     let mut invalid = valid.clone();
@@ -55,7 +55,7 @@ fn the_condition_says_whether_and_why() {
         .as_array_mut()
         .unwrap()
         .insert(0, json!({"type": "Other", "status": "True"}));
-    let invalid = told(&kind, &stored(&invalid), None, at(9)).unwrap();
+    let invalid = with_verdicts(&kind, &stored(&invalid), None, at(9)).unwrap();
     let conditions = invalid["status"]["conditions"].as_array().unwrap();
     assert_eq!(conditions[0]["type"], "Other", "others stay");
     assert_eq!(not_in_force(&invalid), conditions[1]["message"].as_str());
@@ -71,7 +71,7 @@ fn the_condition_says_whether_and_why() {
     );
     let mut worse = invalid.clone();
     worse["spec"][NAME]["schedulers"]["shoot"]["concurrentSyncs"] = json!(-1);
-    let worse = told(&kind, &stored(&worse), None, at(20)).unwrap();
+    let worse = with_verdicts(&kind, &stored(&worse), None, at(20)).unwrap();
     let condition = &worse["status"]["conditions"][1];
     assert_eq!(
         condition["lastTransitionTime"], "1970-01-01T00:00:09Z",
@@ -153,7 +153,7 @@ fn on_a_hub_a_configuration_that_syncs_what_nothing_was_granted_for_is_not_in_fo
     }));
     let judged = |settings| {
         let kind = SchedulerConfiguration::new(berth_dialect_registry::with(&settings));
-        told(&kind, &object, None, at(0)).unwrap()
+        with_verdicts(&kind, &object, None, at(0)).unwrap()
     };
     let told = judged(on_hub);
     let problem = not_in_force(&told).expect("it is left out");

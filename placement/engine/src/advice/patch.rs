@@ -1,9 +1,9 @@
-//! The difference of two objects as a JSON patch (RFC 6902) that people can apply, and the line of kubectl
-//! that does.
+//! The difference of two objects as a JSON patch (RFC 6902) for people, and the kubectl command that applies
+//! it.
 //!
-//! An element of a list is found by its place there, which may have changed by the time the patch is
-//! applied. So before an element of a list is changed or removed, the patch tests that it is still the
-//! intended one.
+//! A patch names an element of a list by its index, which may have changed by the time the patch is
+//! applied. So before an element is changed or removed, the patch tests that it is still the intended
+//! one.
 
 use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
@@ -11,15 +11,16 @@ use serde_json::{Value, json};
 /// Form of a change of one object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Form {
-    /// By a JSON patch: a list of operations.
+    /// A JSON patch: a list of operations.
     Json(Vec<Value>),
     /// A creation, with the whole object.
     Create(Value),
-    /// The caller may not read the object; the paths that change, as JSON pointers.
+    /// Only the changed paths, as JSON pointers, of an object that the caller may not read.
     Hidden(Vec<String>),
 }
 
-/// The operations that make `new` of `old`, without the status and the server's fields of metadata.
+/// The operations that change `old` to `new`, without the status and without the fields of metadata
+/// that servers set.
 #[must_use]
 pub fn between(old: &Value, new: &Value) -> Vec<Value> {
     let mut operations = Vec::new();
@@ -27,7 +28,7 @@ pub fn between(old: &Value, new: &Value) -> Vec<Value> {
     operations
 }
 
-/// Fields that no patch of a person changes.
+/// Fields that servers set, which no patch changes.
 const NOT_THEIRS: [&str; 4] = [
     "/status",
     "/metadata/generation",
@@ -41,8 +42,8 @@ fn differ(old: &Value, new: &Value, path: &mut String, in_list: bool, out: &mut 
     }
     match (old, new) {
         (Value::Object(before), Value::Object(after)) => {
-            let gone = before.keys().filter(|key| !after.contains_key(*key));
-            for key in after.keys().chain(gone) {
+            let removed = before.keys().filter(|key| !after.contains_key(*key));
+            for key in after.keys().chain(removed) {
                 let length = path.len();
                 path.push('/');
                 path.push_str(&key.replace('~', "~0").replace('/', "~1"));
@@ -86,7 +87,7 @@ fn lists(before: &[Value], after: &[Value], path: &mut String, in_list: bool, ou
         return;
     }
     match taken_out(before, after) {
-        // From the end, so that the places of the other elements stay valid.
+        // Elements are removed from the end, so that the indices of the others stay valid.
         Some(places) => {
             for index in places.into_iter().rev() {
                 let place = format!("{path}/{index}");
@@ -101,7 +102,7 @@ fn lists(before: &[Value], after: &[Value], path: &mut String, in_list: bool, ou
     }
 }
 
-/// The places of `before` that are left out in `after`, if that is all the difference.
+/// The indices in `before` of elements that `after` lacks, if that is the only difference.
 fn taken_out(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
     let mut rest = after.iter().peekable();
     let mut places = Vec::new();
@@ -121,7 +122,7 @@ fn test(wanted: bool, old: &Value, path: &str, out: &mut Vec<Value>) {
     }
 }
 
-/// `object` as a person writes it: without fields that servers set.
+/// `object` in the form that people write: without fields that servers set.
 #[must_use]
 pub fn made(mut object: Value) -> Value {
     for path in NOT_THEIRS
@@ -136,7 +137,8 @@ pub fn made(mut object: Value) -> Value {
     object
 }
 
-/// The line that changes the object of `resource` at `namespace` (empty where it has none) and `name`.
+/// The command that changes the object `name` of `resource` in `namespace`, which is empty for a
+/// cluster-scoped resource.
 #[must_use]
 pub fn command(resource: GroupResource, namespace: &str, name: &str, form: &Form) -> String {
     match form {
@@ -160,7 +162,7 @@ pub fn command(resource: GroupResource, namespace: &str, name: &str, form: &Form
     }
 }
 
-/// The line that makes `object`.
+/// The command that creates `object`.
 #[must_use]
 pub fn created(object: &Value) -> String {
     format!("echo {} | kubectl create -f -", quoted(&object.to_string()))
@@ -230,7 +232,7 @@ mod tests {
                 json!({"op": "replace", "path": "/list/0/a", "value": 2}),
             ]
         );
-        // Neither added to nor taken from alone.
+        // Lists with both added and removed elements.
         let mixed = between(&json!({"l": [1, 2]}), &json!({"l": [3]}));
         assert_eq!(mixed, [json!({"op": "replace", "path": "/l", "value": [3]})]);
     }

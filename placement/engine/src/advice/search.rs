@@ -1,8 +1,9 @@
-//! The search for one target: sets of edits by their size, each step decided again on a fork of the world.
+//! The search for one target: it tries sets of edits in the order of their size, and decides again on a fork
+//! of the world at each step.
 //!
 //! Every refusal has to be lifted. So a step tries the remedies of the first remaining refusal, and
-//! each set is tried in one order only. The smallest sets come first. Where the caller has the rights
-//! for none of these, the search continues for one that the caller can make.
+//! each set is tried in one order only. The smallest sets come first. Where the caller lacks the rights
+//! for all of these, the search continues for a set that the caller can make.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,20 +20,20 @@ use crate::what_if::{Catalog, World};
 
 /// Most sets of one target.
 const SETS: usize = 4;
-/// Edits in a set: more are not a small change.
+/// Most edits of a set; more would not be a small change.
 const EDITS: usize = 8;
-/// Unfinished sets of one size that are followed.
+/// Most unfinished sets of one size that the search extends.
 const WIDTH: usize = 32;
-/// Steps of a trial in addition to those of deciding: objects are read, judged and folded.
+/// Steps of a trial in addition to those of the decision: objects are read, validated and folded.
 const TRIAL: usize = 1_000;
-/// Steps for each target of a world that was forked: the data for decisions are derived again.
+/// Steps for each target of a forked world, whose data for decisions are derived again.
 const DERIVED: usize = 5;
 /// Cost of judging a target with expressions, relative to one without.
 const EXPRESSIONS: usize = 64;
 
 /// Reason why a search ends early.
 pub(super) enum Stop {
-    /// It took too long.
+    /// The search took too long.
     Spent(BudgetExceeded),
     /// The caller no longer waits for the advice.
     Ended(BudgetExceeded),
@@ -54,14 +55,15 @@ pub(super) struct Search<'a> {
     demand: &'a Key,
     terms: &'a Terms,
     cluster: Arc<str>,
-    /// Number of demands: each is checked for whether a change makes it due.
+    /// Number of demands. After each change, all of them are checked for whether the change makes them
+    /// due.
     demands: usize,
     budget: &'a mut Budget,
     found: Vec<(usize, Set)>,
     cut: bool,
 }
 
-/// A world during the search, with the path to it.
+/// A world during the search, with the changes that lead to it.
 struct Node {
     world: World,
     decision: Arc<Decision>,
@@ -100,12 +102,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether something was left untried.
+    /// Whether some sets were not tried.
     pub(super) fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// Sets found so far.
+    /// Takes the sets that were found so far.
     pub(super) fn found(&mut self) -> Vec<Set> {
         let mut found = std::mem::take(&mut self.found);
         found.sort_by_key(|(size, set)| (*size, set.of_others()));
@@ -120,7 +122,7 @@ impl<'a> Search<'a> {
         found.into_iter().map(|(_, set)| set).collect()
     }
 
-    /// The sets of changes that make the target fit; `decision` is the one without changes.
+    /// The sets of changes after which the target fits. `decision` is the decision without changes.
     pub(super) fn sets(&mut self, decision: &Decision) -> Result<Vec<Set>, Stop> {
         let inventory = &self.world.snapshot().inventory;
         let Some(candidate) = inventory.candidate(&self.cluster) else {
@@ -161,7 +163,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Tries the remedies of the first refusal that is left after `node` (`None`: with nothing done).
+    /// Tries the remedies of the first refusal that remains after `node`; `None` is the unchanged
+    /// world.
     fn expand(
         &mut self,
         node: Option<&Node>,
@@ -189,13 +192,13 @@ impl<'a> Search<'a> {
             let Some(candidate) = inventory.candidate(&self.cluster) else {
                 continue;
             };
-            let left = next.decision.solved.rejections_of(candidate);
-            let lifted = !left
+            let refusals = next.decision.solved.rejections_of(candidate);
+            let lifted = !refusals
                 .iter()
                 .any(|other| other.plugin == refusal.plugin && other.reason == refusal.reason);
             if next.decision.solved.row_of(candidate).is_some() {
                 self.keep(&next, None)?;
-            } else if lifted && !left.is_empty() {
+            } else if lifted && !refusals.is_empty() {
                 frontier.entry(size).or_default().push(next);
             }
         }
@@ -209,7 +212,7 @@ impl<'a> Search<'a> {
         if trial::make(&mut world, self.catalog, &remedy.edits, self.terms.now).is_err() {
             return Ok(None);
         }
-        // A decision that breaks the dialect's contract here is reported by its report.
+        // A decision that breaks the dialect's contract is reported with the report of that decision.
         let Ok(Some(decision)) = decide(world.snapshot(), self.demand, None, self.terms) else {
             return Ok(None);
         };
@@ -243,7 +246,8 @@ impl<'a> Search<'a> {
         Ok(self.budget.spend(work.saturating_add(TRIAL + forked))?)
     }
 
-    /// Records the way to `node`, if its patches have the same effect on the unchanged world.
+    /// Records the changes that lead to `node`, if their patches have the same effect on the unchanged
+    /// world.
     fn keep(&mut self, node: &Node, wanted: Option<&'static str>) -> Result<(), Stop> {
         let patches = self.patches(node);
         self.pay()?;
@@ -293,10 +297,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Changes of each object on the way to `node`.
+    /// The changes that lead to `node`, as one patch for each object.
     fn patches(&self, node: &Node) -> Vec<Patch> {
         let patch = |(key, whose): (&Key, &Whose)| {
-            let (api_version, kind, resource) = self.known(key.resource)?;
+            let (api_version, kind, resource) = self.served_kind(key.resource)?;
             let after = node.world.get(key)?.parse_unmanaged();
             let form = match self.world.get(key) {
                 Some(before) => Form::Json(patch::between(&before.parse_unmanaged(), &after)),
@@ -318,7 +322,7 @@ impl<'a> Search<'a> {
     }
 
     /// The apiVersion, the kind and the resource that users know for the stored `resource`.
-    fn known(&self, resource: GroupResource) -> Option<(String, &'static str, GroupResource)> {
+    fn served_kind(&self, resource: GroupResource) -> Option<(String, &'static str, GroupResource)> {
         if resource == config::RESOURCE {
             let api_version = format!("{}/{}", config::GROUP, config::VERSION);
             return Some((api_version, config::KIND, resource));
@@ -327,8 +331,8 @@ impl<'a> Search<'a> {
         Some((info.api_version(info.storage_version), info.kind, info.resource()))
     }
 
-    /// The ways for a feasible target to be picked: the dialect's proposals, and a binding that names
-    /// it.
+    /// Tries the changes by which a feasible target is picked: the dialect's proposals, and a binding
+    /// that names the target.
     fn until_picked(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
         if decision.solved.picked.contains(&candidate) {
             return Ok(());
@@ -346,7 +350,8 @@ impl<'a> Search<'a> {
         self.by_choice(decision, candidate)
     }
 
-    /// A binding that names the target in addition to the picked ones, or in place of the last of them.
+    /// Tries a binding that names the target in addition to the picked ones, or in place of the last of
+    /// them.
     fn by_choice(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
         let world = self.world;
         let snapshot = world.snapshot();

@@ -1,5 +1,5 @@
-//! Making edits in a world as an API server would for a user: defaults and rules of the kind, immutable
-//! fields, status unchanged, generations raised.
+//! Application of edits to a world, as an API server would write them for a user: with the defaults and
+//! rules of the kind, immutable fields, an unchanged status, and a higher generation.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 use crate::plan::substance;
 use crate::what_if::{Catalog, World};
 
-/// Makes `edits` in `world`, in order.
+/// Applies `edits` to `world`, in order.
 ///
 /// # Errors
-/// Reason why a server would refuse one; the world is not to be used then.
+/// The reason why a server would refuse an edit; the world must not be used then.
 pub(super) fn make(
     world: &mut World,
     catalog: &Catalog,

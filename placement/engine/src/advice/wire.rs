@@ -1,4 +1,4 @@
-//! Advice as a SchedulingAdvice and a Scheduling have it.
+//! Advice in the form of a SchedulingAdvice, and of a Scheduling.
 
 use berth_scheduling_api::advice::{
     AdviceSet, AdviceStatus, AdvisedChange, AdvisedPatch, AdvisedTarget, ShortAdvice,
@@ -10,7 +10,7 @@ use super::{Advice, Change, Patch, Set, TargetAdvice};
 use crate::snapshot::Snapshot;
 
 impl Advice {
-    /// `status` of a SchedulingAdvice, where it was asked for on `snapshot`.
+    /// The `status` of a SchedulingAdvice, for advice that was computed on `snapshot`.
     #[must_use]
     pub fn status(&self, snapshot: &Snapshot) -> AdviceStatus {
         let ShortAdvice {

@@ -1,10 +1,10 @@
-//! A comparison in one sentence, as conditions, records and tables have it.
+//! A comparison in one sentence, for conditions, records and tables.
 
 use berth_scheduling_api::decision::ContestedCluster;
 
 use super::{Agreement, Comparison, Unknown};
 
-/// Most clusters of a side that the sentence names; the first with its reason.
+/// Most clusters of a side that the sentence names. The first one has its reason.
 const NAMED: usize = 3;
 /// Most bytes of the sentence.
 const MOST: usize = 1_000;
@@ -21,11 +21,11 @@ impl Comparison {
             },
             Agreement::Different(_) => self.difference(),
             Agreement::Unknown(why) => {
-                let told = match why {
+                let reason = match why {
                     Unknown::GracePeriod => self.difference(),
                     Unknown::Invalid | Unknown::Ignored | Unknown::Deleting => self.message.clone(),
                 };
-                format!("{}: {told}", why.cause())
+                format!("{}: {reason}", why.cause())
             }
         };
         if let Some(known) = self.known_difference {
@@ -37,7 +37,7 @@ impl Comparison {
     /// Changes that Berth would make.
     fn difference(&self) -> String {
         let part = |verb: &str, sides: &[ContestedCluster], count: usize| {
-            (count > 0).then(|| format!("{verb} {}", named(sides, count)))
+            (count > 0).then(|| format!("{verb} {}", first_names(sides, count)))
         };
         let parts = [
             part("leave", &self.losses, self.loss_count),
@@ -59,8 +59,8 @@ impl Comparison {
     }
 }
 
-/// The first names, the very first with its reason, and the number of the others.
-fn named(sides: &[ContestedCluster], count: usize) -> String {
+/// The first names, and the number of the others. The first of all has its reason.
+fn first_names(sides: &[ContestedCluster], count: usize) -> String {
     let mut shown = sides.iter().take(NAMED);
     let first = shown.next().map(|side| {
         let score = side.score.map(|score| format!("score {score}"));

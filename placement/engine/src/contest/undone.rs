@@ -1,5 +1,5 @@
-//! Distinguishing a write that undoes another program's change of Berth's own last write from a write
-//! that the world asks for.
+//! Distinguishes two sorts of writes: those that revert another program's change to Berth's last write,
+//! and those that follow from a change of the world.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,28 +14,28 @@ const TIMES: [&str; 3] = ["lastTransitionTime", "lastUpdateTime", "lastHeartbeat
 /// Parts of an object's metadata that hold decisions: Kubernetes writes the rest.
 const METADATA: [&str; 3] = ["labels", "annotations", "finalizers"];
 
-/// Change that another program undid.
+/// Part of Berth's last write that another program undid.
 pub(super) struct Undone {
-    /// The object it changed.
+    /// The changed object.
     pub(super) key: Key,
-    /// The field manager of that write, where the object has it.
+    /// The field manager of the other program's write, where the object names it.
     pub(super) manager: Option<String>,
 }
 
-/// Input that a write is judged by.
+/// Input for the judgement of a write.
 pub(super) struct Look<'a> {
     /// The present objects.
     pub(super) source: &'a dyn Source,
     /// The objects of Berth's last write.
     pub(super) wrote: &'a BTreeMap<Key, Option<Arc<Object>>>,
-    /// Whether the same clusters are picked as then.
+    /// Whether the same clusters are picked as in Berth's last write.
     pub(super) same_picks: bool,
     /// The field manager of Berth's writes.
     pub(super) manager: &'a str,
 }
 
 impl Look<'_> {
-    /// Change that `write` reverts; `None` where no other writer undid a part of it.
+    /// The undone part that `write` restores; `None` where no other writer undid a part of it.
     pub(super) fn undone(&self, write: &Write) -> Option<Undone> {
         let all = self.source.cached(write.key.resource);
         let now = all.get(&write.key.namespace, &write.key.name);
@@ -76,17 +76,17 @@ pub(super) fn differs(last: &Value, now: &Value) -> bool {
     restores(last, last, now) || restores(now, now, last)
 }
 
-/// Change of one field; lists are taken as one.
+/// Whether `planned` restores a part of one field. A list is compared as a whole.
 fn brings_back(planned: &Value, last: &Value, now: &Value) -> bool {
     if is_same(planned, now) {
         return false;
     }
     match (planned, last, now) {
         (Value::Object(fields), Value::Object(_), Value::Object(others)) => {
-            let gone = others.keys().filter(|name| !fields.contains_key(*name));
+            let removed = others.keys().filter(|name| !fields.contains_key(*name));
             fields
                 .keys()
-                .chain(gone)
+                .chain(removed)
                 .any(|name| brings_back(&planned[name], &last[name], &now[name]))
         }
         _ => is_same(planned, last),
@@ -118,8 +118,8 @@ fn is_managed(object: &Object, manager: &str) -> bool {
 
 /// The last field manager of `object`, other than `own`.
 fn other_manager(object: &Object, own: &str) -> Option<String> {
-    let others = managers(object).into_iter().filter(|(name, _)| name != own);
-    others
+    let other_managers = managers(object).into_iter().filter(|(name, _)| name != own);
+    other_managers
         .max_by(|one, other| one.1.cmp(&other.1))
         .map(|(name, _)| name)
 }

@@ -10,15 +10,15 @@ use tokio::task::JoinHandle;
 use super::lease::LeaderElector;
 use super::observer::Observer;
 
-/// The longest sleep before the clock is considered again.
+/// The longest sleep before the clock is read again.
 const NAP: Duration = Duration::from_secs(30);
-/// Time limit of an elector. A leader waits no longer than the duration of its lease, and then loses
+/// Time limit for an elector's answer. A leader waits no longer than its lease lasts, and then loses
 /// the leadership.
 const ANSWER: Duration = Duration::from_secs(5);
 /// Delay before an elector that does not answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Whether this replica is the one that does the work of a single replica.
+/// Whether this replica does the work that only one replica may do.
 pub struct Leadership {
     leading: watch::Receiver<bool>,
     looks: watch::Sender<u64>,
@@ -45,13 +45,13 @@ impl Leadership {
         Self { leading, looks, task }
     }
 
-    /// Whether this replica is the leader, as it changes.
+    /// Whether this replica is the leader, with all changes.
     #[must_use]
     pub fn leading(&self) -> watch::Receiver<bool> {
         self.leading.clone()
     }
 
-    /// Looks at the clock again, after it was moved.
+    /// Reads the clock again, after a test moved it.
     pub fn look(&self) {
         self.looks.send_modify(|count| *count += 1);
     }
@@ -66,11 +66,11 @@ impl Leadership {
 }
 
 /// Time from `now` to `then`.
-fn left(now: Timestamp, then: Timestamp) -> Duration {
+fn time_left(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(then.duration_since(now)).unwrap_or_default()
 }
 
-/// The task that keeps a [`Leadership`] true to the elector's word.
+/// The task that updates a [`Leadership`] by the elector's answers.
 struct Leader {
     elector: Arc<dyn LeaderElector>,
     clock: Arc<dyn Clock>,
@@ -79,13 +79,13 @@ struct Leader {
 }
 
 impl Leader {
-    /// Runs until the sender of `looks` is gone; then leadership is released.
+    /// Runs until the sender of `looks` is dropped, and then releases leadership.
     async fn run(self, mut looks: watch::Receiver<u64>) {
         let mut until: Option<Timestamp> = None;
         loop {
-            let asked = self.clock.now();
-            let limit = until.map_or(ANSWER, |until| left(asked, until).min(ANSWER));
-            let again = match tokio::time::timeout(limit, self.elector.hold(asked)).await {
+            let start = self.clock.now();
+            let limit = until.map_or(ANSWER, |until| time_left(start, until).min(ANSWER));
+            let again = match tokio::time::timeout(limit, self.elector.hold(start)).await {
                 Ok(Ok(hold)) => {
                     until = hold.until;
                     hold.again
@@ -96,7 +96,7 @@ impl Leader {
                         _ => format!("no answer within {limit:?}"),
                     };
                     tracing::warn!(error, "cannot read or update the leader election lock; retrying");
-                    asked.checked_add(RETRY).unwrap_or(Timestamp::MAX)
+                    start.checked_add(RETRY).unwrap_or(Timestamp::MAX)
                 }
             };
             loop {
@@ -106,9 +106,9 @@ impl Leader {
                 if now >= again {
                     break;
                 }
-                // A leader that cannot renew ends its work in time, even without a check.
+                // A leader that cannot renew ends its work in time, even before the next check.
                 let next = until.map_or(again, |until| until.min(again));
-                let pause = left(now, next).min(NAP);
+                let pause = time_left(now, next).min(NAP);
                 tokio::select! {
                     looked = looks.changed() => if looked.is_err() {
                         return self.end().await;

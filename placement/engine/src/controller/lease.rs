@@ -1,9 +1,9 @@
-//! Election of a worker, where several replicas run over one store: a lock record that its holder renews and
-//! that expires.
+//! Leader election among several replicas over one store, by a lock record that its holder renews and that
+//! expires.
 //!
-//! The record has the form of a Kubernetes Lease (coordination.k8s.io/v1), which people know. A replica
-//! measures expiry itself, from the last renewal that *this* replica saw, so differing clocks do no
-//! harm.
+//! The record has the form of a Kubernetes Lease (coordination.k8s.io/v1), which people know. Each
+//! replica measures expiry by its own clock, from the last renewal that *this* replica saw, so that
+//! differing clocks do no harm.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -22,30 +22,31 @@ pub const LEASES: GroupResource = GroupResource::new("coordination.k8s.io", "lea
 /// The answer of an elector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// Until when this replica may work without asking again; `None`: it may not.
+    /// Time until which this replica may work without another check; `None` where it may not work.
     pub until: Option<Timestamp>,
-    /// Time of its next try.
+    /// Time of the next attempt.
     pub again: Timestamp,
 }
 
-/// Decides which replica works.
+/// Elects the replica that works.
 #[async_trait]
 pub trait LeaderElector: Send + Sync + 'static {
     /// Tries to acquire or renew leadership at `now`.
     ///
     /// # Errors
-    /// When the record can neither be read nor written; a leader stays one until the answer before this one
-    /// ends.
+    /// When the record can neither be read nor written. A leader then stays the leader until the time in the
+    /// previous answer.
     async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError>;
 
-    /// Releases leadership, if this replica has it, so that another need not wait for the end of the lease.
+    /// Releases leadership, if this replica has it, so that another replica does not have to wait for the end
+    /// of the lease.
     ///
     /// # Errors
     /// When the record can neither be read nor written.
     async fn release(&self, now: Timestamp) -> Result<(), StoreError>;
 }
 
-/// There is only one replica, such as the one process that holds an embedded store.
+/// Elector for a single replica, such as the only process with an embedded store.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SingleReplica;
 
@@ -66,8 +67,8 @@ impl LeaderElector for SingleReplica {
 /// The times of a lease, with the names they have in client-go's leader election.
 ///
 /// The defaults are a third of those of Kubernetes' own controllers: another replica takes over the
-/// work of a dead one within ten seconds. Shorter ones would lose leadership whenever the store is slow
-/// to answer.
+/// work of a dead one within ten seconds. With shorter times, a leader would lose leadership whenever
+/// the store is slow to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseDurations {
     duration: Duration,
@@ -78,10 +79,10 @@ pub struct LeaseDurations {
 /// Reason why the times of a lease contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadDurations {
-    /// The Lease has its duration in seconds.
+    /// The duration of a Lease is in whole seconds.
     #[error("the lease duration is {0:?}: whole seconds are expected, since the Lease says it in seconds")]
     Duration(Duration),
-    /// Another may begin before its holder stops.
+    /// Another replica could begin before the holder stops.
     #[error(
         "the renew deadline ({renew:?}) must be shorter than the lease duration ({duration:?}): its holder has to stop \
          before another may begin"
@@ -92,7 +93,7 @@ pub enum BadDurations {
         /// The lease duration.
         duration: Duration,
     },
-    /// Its holder might renew too late.
+    /// The holder could renew too late.
     #[error(
         "the retry period ({retry:?}) must be above zero and, with a fifth added, shorter than the renew deadline ({renew:?})"
     )]
@@ -115,11 +116,12 @@ impl Default for LeaseDurations {
 }
 
 impl LeaseDurations {
-    /// A lease that holds for `duration` without renewal. Its holder stops work `renew` after the last
-    /// renewal that succeeded, and every candidate tries every `retry`, and up to a fifth later.
+    /// The times of a lease that lasts for `duration` without renewal. Its holder stops work when the
+    /// last successful renewal is `renew` ago. Every candidate tries at intervals of `retry`, or up to
+    /// a fifth longer.
     ///
     /// # Errors
-    /// When these times do not fit together.
+    /// When the times contradict each other.
     pub fn new(duration: Duration, renew: Duration, retry: Duration) -> Result<Self, BadDurations> {
         if duration.as_secs() == 0 || duration.subsec_nanos() != 0 {
             return Err(BadDurations::Duration(duration));
@@ -164,7 +166,7 @@ fn late(retry: Duration) -> Duration {
 /// A read lock record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Version, which differs after every write of it.
+    /// Version, which changes with every write of the record.
     pub version: String,
     /// The record.
     pub value: Value,
@@ -184,17 +186,17 @@ pub trait ResourceLock: Send + Sync + 'static {
     /// The record's namespace and name.
     fn place(&self) -> (&str, &str);
 
-    /// The record, as new as every acknowledged write; `None` when it does not exist.
+    /// The record, with every acknowledged write; `None` when it does not exist.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the record cannot be read.
     async fn read(&self) -> Result<Option<Record>, StoreError>;
 
-    /// Writes `value` over the read record (`None`: there was none). Returns whether that was done; it
-    /// is not when another replica was faster.
+    /// Replaces the read record by `value`; `over` is `None` where there was no record. Returns whether
+    /// it was written: false when another replica has written the record in between.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the record cannot be written.
     async fn write(&self, over: Option<&Record>, value: &Value) -> Result<bool, StoreError>;
 }
 
@@ -254,12 +256,13 @@ pub struct Lease {
     lock: Arc<dyn ResourceLock>,
     identity: String,
     terms: LeaseDurations,
-    /// The record's version as last seen, and when it was first seen so.
-    seen: Mutex<Option<(String, Timestamp)>>,
+    /// The last seen version of the record, and the time at which it was first seen.
+    last_change: Mutex<Option<(String, Timestamp)>>,
 }
 
 impl Lease {
-    /// The lease at `key` of a store, to be held as `identity`, which no other replica may have.
+    /// The lease at `key` of a store, for a holder named `identity`, which must be unique among
+    /// replicas.
     #[must_use]
     pub fn new(
         source: Arc<dyn Source>,
@@ -271,14 +274,15 @@ impl Lease {
         Self::with_lock(Arc::new(InStore { source, writer, key }), identity, terms)
     }
 
-    /// The lease whose record `lock` keeps, to be held as `identity`, which no other replica may have.
+    /// The lease with the record of `lock`, for a holder named `identity`, which must be unique among
+    /// replicas.
     #[must_use]
     pub fn with_lock(lock: Arc<dyn ResourceLock>, identity: String, terms: LeaseDurations) -> Self {
         Self {
             lock,
             identity,
             terms,
-            seen: Mutex::default(),
+            last_change: Mutex::default(),
         }
     }
 
@@ -288,20 +292,20 @@ impl Lease {
         record.holder() == self.identity
     }
 
-    /// Start of the time in which this replica has seen no change of the record.
+    /// Time since which this replica has seen no change of the record.
     fn since(&self, version: &str, now: Timestamp) -> Timestamp {
-        let mut seen = self.seen.lock();
-        match &*seen {
+        let mut last_change = self.last_change.lock();
+        match &*last_change {
             Some((known, since)) if known == version => *since,
             _ => {
-                *seen = Some((version.to_owned(), now));
+                *last_change = Some((version.to_owned(), now));
                 now
             }
         }
     }
 
-    /// The record of this replica as holder from `now` on.
-    fn held(&self, record: Option<&Record>, now: Timestamp) -> Value {
+    /// The record with this replica as the holder from `now` on.
+    fn held_record(&self, record: Option<&Record>, now: Timestamp) -> Value {
         let mut value = record.map_or_else(
             || {
                 let (namespace, name) = self.lock.place();
@@ -353,14 +357,14 @@ impl LeaderElector for Lease {
             let end = after(self.since(&record.version, now), self.terms.duration);
             let is_held = !holder.is_empty() && holder != self.identity;
             if is_held && now < end {
-                // A leader that died is waited for no longer than its lease lasts.
+                // This replica waits for a dead leader no longer than that leader's lease lasts.
                 return Ok(Hold {
                     until: None,
                     again: again.min(end),
                 });
             }
         }
-        let value = self.held(record.as_ref(), now);
+        let value = self.held_record(record.as_ref(), now);
         let written = self.lock.write(record.as_ref(), &value).await?;
         Ok(Hold {
             until: written.then(|| after(now, self.terms.renew)),
@@ -375,10 +379,11 @@ impl LeaderElector for Lease {
         if record.holder() != self.identity {
             return Ok(());
         }
-        let mut value = self.held(Some(&record), now);
+        let mut value = self.held_record(Some(&record), now);
         value["spec"]["holderIdentity"] = "".into();
         value["spec"]["leaseDurationSeconds"] = 1.into();
-        // When another replica was faster, leadership is released already.
+        // Where another replica has written the record, this replica does not have the leadership any
+        // more.
         self.lock.write(Some(&record), &value).await.map(drop)
     }
 }

@@ -14,9 +14,9 @@ pub struct Attempt<'a> {
     pub dialect: &'static str,
     /// The demand.
     pub demand: &'a Key,
-    /// Outcome of the decision, or the reason why it was not made or not written.
+    /// Outcome of the decision, or the reason why there is none or it is not written.
     pub result: Result<Outcome, &'a BindError>,
-    /// Time taken by deciding and writing.
+    /// Duration of the decision and the write.
     pub took: Duration,
 }
 
@@ -27,9 +27,9 @@ pub enum StepResult {
     Written,
     /// Nothing had to be written.
     Unchanged,
-    /// Others were faster; it is tried again.
+    /// Another client changed an object in between; the step is tried again.
     Conflict,
-    /// It was refused, or the world was unavailable; it is tried again.
+    /// A write was refused, or the world was unavailable; the step is tried again.
     Failed,
 }
 
@@ -55,34 +55,35 @@ pub struct FinishedStep<'a> {
     pub controller: &'static str,
     /// Key of the object.
     pub key: &'a Key,
-    /// Outcome.
+    /// Outcome of the step.
     pub result: StepResult,
-    /// Time for reading and writing.
+    /// Duration of the step, with reads and writes.
     pub took: Duration,
 }
 
-/// Follows the controllers. A queue is named after its dialect, a reconciler's after the reconciler. Called
-/// on their tasks: must not block.
+/// Observer of the controllers. The queue of a controller has the name of its dialect, and that of a
+/// reconciler the name of the reconciler. Methods are called on the tasks of the controllers, and must not
+/// block.
 pub trait Observer: Send + Sync + 'static {
-    /// A demand of `dialect` was put in the queue, which has `depth` of them now.
+    /// A demand of `dialect` was put in the queue, which now has `depth` demands.
     fn queued(&self, dialect: &'static str, depth: usize);
 
-    /// A demand was taken from the queue after `waited`; `depth` are left.
+    /// A demand was taken from the queue after `waited`; `depth` demands remain.
     fn taken(&self, dialect: &'static str, depth: usize, waited: Duration);
 
     /// A decision was made, or failed.
     fn attempted(&self, attempt: &Attempt<'_>);
 
-    /// A demand of `dialect` that another scheduler decides is left to it.
+    /// A demand of `dialect` was left to the other scheduler, which decides it.
     fn left(&self, _dialect: &'static str, _demand: &Key) {}
 
     /// A demand is tried again after a failure, or because it found no place.
     fn retried(&self, dialect: &'static str);
 
-    /// A reconciler took a step, or failed to.
+    /// A step of a reconciler succeeded or failed.
     fn stepped(&self, _stepped: &FinishedStep<'_>) {}
 
-    /// Whether these controllers are the ones that work.
+    /// These controllers began to work, or ceased to.
     fn leading(&self, is_leading: bool);
 }
 

@@ -1,24 +1,24 @@
 //! The queue of one dialect: due demands, demands in work, and demands that wait for their time.
 //!
-//! A demand is in it once, however often it becomes due, and is never worked on twice at the same time.
-//! A key that becomes due during its work is due again afterwards.
+//! A demand is in the queue at most once, however often it becomes due, and only one task works on it
+//! at a time. A key that becomes due during its work is due again afterwards.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use berth_apimachinery::{Key, Timestamp};
 
-/// Next treatment of a demand that was worked on.
+/// Next treatment of a demand after work on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextTreatment {
-    /// The next decision comes at this time, or only after a change.
+    /// The next decision comes at this time, if any, or after a change.
     Rest(Option<Timestamp>),
-    /// It is tried again at this time.
+    /// The demand is tried again at this time.
     Retry(Timestamp),
-    /// It is tried again at this time and no sooner, even after a change: its own writes, which others
-    /// changed, would make it due again at once.
+    /// The demand is tried again at this time and no sooner, even after a change: Berth's own writes,
+    /// which others changed, would make it due again at once.
     Hold(Timestamp),
-    /// It is gone.
+    /// The demand was deleted.
     Forget,
 }
 
@@ -32,13 +32,13 @@ struct Entry {
     again: bool,
     /// Time at which it becomes due.
     at: Option<Timestamp>,
-    /// Number of vain attempts since the last change.
+    /// Number of failed attempts since the last change.
     failures: u32,
-    /// Whether changes do not hasten it.
-    held: bool,
+    /// Whether the demand waits for its time even after changes.
+    is_held: bool,
 }
 
-/// See the module.
+/// The queue.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     ready: VecDeque<Key>,
@@ -47,14 +47,14 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// A change made `key` due: earlier failures do not count for the new state. Returns whether it is
-    /// new in the queue.
+    /// Adds `key`, which a change made due: earlier failures do not count for the new state. Returns
+    /// whether the key is new in the queue.
     pub(super) fn add(&mut self, key: Key) -> bool {
         let entry = self.entries.entry(key.clone()).or_default();
-        if entry.held && entry.at.is_some() {
+        if entry.is_held && entry.at.is_some() {
             return false;
         }
-        if !entry.held {
+        if !entry.is_held {
             entry.failures = 0;
         }
         self.enqueue(key)
@@ -102,20 +102,20 @@ impl Queue {
         Some((key, waited))
     }
 
-    /// Number of vain attempts at `key`, this one included.
+    /// Number of failed attempts at `key`, including this one.
     pub(super) fn failures(&self, key: &Key) -> u32 {
         let before = self.entries.get(key).map_or(0, |entry| entry.failures);
         before.saturating_add(1)
     }
 
-    /// `key` was worked on. Whether it is in the queue again.
+    /// Records the end of work on `key`. Returns whether the key is in the queue again.
     pub(super) fn done(&mut self, key: Key, next: NextTreatment) -> bool {
         let Some(entry) = self.entries.get_mut(&key) else {
             return false;
         };
         entry.running = false;
-        entry.held = matches!(next, NextTreatment::Hold(_));
-        if std::mem::take(&mut entry.again) && !entry.held {
+        entry.is_held = matches!(next, NextTreatment::Hold(_));
+        if std::mem::take(&mut entry.again) && !entry.is_held {
             entry.failures = 0;
             return self.enqueue(key);
         }
@@ -244,7 +244,7 @@ mod tests {
         for round in 1..=3 {
             let taken = take(&mut queue).unwrap();
             assert_eq!(queue.failures(&taken), round);
-            // Its own write comes back while it is worked on, and after.
+            // The change by the own write arrives during the work, and again after it.
             assert!(!queue.add(key("a")));
             assert!(!queue.done(taken, NextTreatment::Hold(at(10 * i64::from(round)))));
             assert!(!queue.add(key("a")));

@@ -1,9 +1,10 @@
-//! The loop of one reconciler ([`berth_dialect_contract::Reconciler`]): changes in, due keys with back-off
-//! and alarms, one guarded step per key.
+//! The loop of one reconciler ([`berth_dialect_contract::Reconciler`]): it takes changes in, keeps due keys
+//! with back-off and alarms, and makes one guarded step per key.
 //!
-//! A reconciler watches the source itself, since it reads resources of other dialects too, and these
+//! A reconciler watches the source itself, since it reads resources of other dialects, too, and these
 //! may depend on the configuration. Whenever it may have missed changes (at the start, when the watch
-//! falls behind, when the configuration changes or leadership is won), it checks everything once.
+//! falls behind, when the configuration changes or the replica becomes the leader), it checks all
+//! objects once.
 
 mod objects;
 
@@ -30,7 +31,7 @@ use crate::dirty::Subscription;
 use crate::engine::Engine;
 use crate::snapshot::Snapshot;
 
-/// Most changes that are taken in at once.
+/// Most changes that are processed at once.
 const BATCH: usize = 512;
 /// Number of keys that are worked on at once.
 const PARALLEL: usize = 16;
@@ -43,24 +44,25 @@ pub(super) struct ReconcilerRunner {
     settings: Settings,
     dialect: Arc<dyn Dialect>,
     signals: Signals,
-    /// Wakes for news of the engine, such as a complete dialect.
+    /// Wakes the loop for changes in the engine, such as a dialect that becomes complete.
     subscription: Arc<Subscription>,
     reconciler: Arc<dyn Reconciler>,
     watched: Arc<[GroupResource]>,
     workers: Workers<Done>,
-    /// Whether it works: it leads, and its dialect is complete and decided here.
+    /// Whether the reconciler works: its replica is the leader, and its dialect is complete and decided
+    /// here.
     active: bool,
-    /// Whether everything has to be checked.
+    /// Whether all objects have to be checked.
     everything: bool,
 }
 
 /// Outcome of one piece of work.
 enum Done {
-    /// Nothing is left to do, until this time.
+    /// Nothing is left to do until this time.
     Rest(Option<Timestamp>),
-    /// It has to be tried again.
+    /// The work has to be tried again.
     Failed,
-    /// Others changed the written objects.
+    /// Other clients changed the written objects.
     Overruled,
 }
 
@@ -88,16 +90,16 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Works until it is stopped, and then finishes its running work.
+    /// Works until it is stopped, and then completes its running work.
     pub(super) async fn run(mut self) {
         let stop = self.signals.stop.clone();
         loop {
-            let ended = tokio::select! {
+            let result = tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                ended = self.follow() => ended,
+                result = self.follow() => result,
             };
-            if let Err(error) = ended {
+            if let Err(error) = result {
                 tracing::warn!(controller = self.reconciler.name(), %error, "changes were missed; reconciling everything");
                 if !matches!(error, StoreError::Expired { .. }) {
                     tokio::select! {
@@ -112,7 +114,7 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Follows the changes until the configuration is another, or the watch is lost.
+    /// Processes changes until the configuration changes, or the watch is lost.
     async fn follow(&mut self) -> Result<(), StoreError> {
         self.configure();
         let mut resources = self.watched.to_vec();
@@ -145,7 +147,7 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Becomes the reconciler that the configuration in force makes it.
+    /// Replaces the reconciler by that of the configuration in force.
     fn configure(&mut self) {
         self.everything = true;
         let in_force = self.engine.configuration(self.dialect.name());
@@ -157,7 +159,7 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Looks whether it is to work.
+    /// Checks whether the reconciler has to work.
     fn judge(&mut self) {
         let name = self.dialect.name();
         let ready = self.engine.complete(name).is_ok() && self.engine.decides(name);
@@ -178,7 +180,7 @@ impl ReconcilerRunner {
         }
     }
 
-    /// The world, for judging changes.
+    /// The world for the evaluation of changes; `None` while it is not synced.
     async fn world(&self) -> Option<World> {
         match World::look(&self.engine, &*self.dialect, &self.watched).await {
             Ok(world) => Some(world),
@@ -217,7 +219,7 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Begins as much work as there may be at once.
+    /// Begins work on as many keys as allowed at once.
     fn begin(&mut self) {
         if !self.active {
             return;
@@ -269,7 +271,7 @@ fn watched_by(reconciler: &dyn Reconciler) -> Arc<[GroupResource]> {
     all.collect()
 }
 
-/// The objects a reconciler watches, and an inventory that is at least as new.
+/// The objects that a reconciler watches, and an inventory that is at least as new.
 struct World {
     lists: Lists,
     snapshot: Snapshot,
@@ -351,7 +353,7 @@ impl Work {
         };
         match self.settings.committer.commit(commit).await {
             Ok(_) => (StepResult::Written, Done::Rest(step.due_at)),
-            // Other writers were faster, which is not an error.
+            // Another client changed an object in between, which is not an error.
             Err(error) if error.why.is_moved() => {
                 tracing::debug!(problem = %error, "conflict in a reconcile; retrying");
                 (StepResult::Conflict, Done::Failed)

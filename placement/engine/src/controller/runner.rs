@@ -18,12 +18,12 @@ use crate::bound::BindError;
 use crate::dirty::{Batch, MarkedSet, Subscription};
 use crate::engine::Engine;
 
-/// The longest sleep before the clock is considered again, since clocks can be set.
+/// The longest sleep before the clock is read again, since clocks can be set.
 pub(super) const NAP: Duration = Duration::from_secs(30);
-/// Shortest delay before the next decision on a demand whose time has come already.
+/// Shortest delay before the next decision on a demand that is already due again.
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
-/// Back-off for writes that others change as they are stored: a user has to change their configuration
-/// first.
+/// Back-off for writes that other clients change as they are stored: a user has to change the
+/// configuration of these clients first.
 pub(super) const OVERRULED: Backoff = Backoff {
     first: Duration::from_secs(10),
     most: Duration::from_secs(1000),
@@ -34,11 +34,11 @@ const CONTESTED: Duration = Duration::from_mins(5);
 
 /// Signals for a runner from outside.
 pub(super) struct Signals {
-    /// It has to end.
+    /// Ends the runner.
     pub(super) stop: CancellationToken,
-    /// It has to check the clock.
+    /// Makes the runner read the clock.
     pub(super) looks: watch::Receiver<u64>,
-    /// Whether it is to work.
+    /// Whether this replica is the leader.
     pub(super) leading: watch::Receiver<bool>,
 }
 
@@ -50,26 +50,27 @@ pub(super) struct Runner {
     signals: Signals,
     subscription: Arc<Subscription>,
     workers: Workers<Done>,
-    /// The changes up to here have been taken in.
+    /// Revision up to which all changes are processed.
     through: Revision,
-    /// For demands in the queue because of changes: the last of these.
+    /// The last change of each demand that is in the queue because of changes.
     since: HashMap<Key, Revision>,
     pace: Pace,
-    /// Whether it works: it leads, its dialect is decided here, and its gate is open.
+    /// Whether the controller works: its replica is the leader, its dialect is decided here, and its
+    /// gate is open.
     active: bool,
 }
 
 /// Outcome of one piece of work.
 enum Done {
-    /// There is a decision, and it is written.
+    /// The decision is made and written.
     Decided(Outcome, Option<Timestamp>),
     /// The demand does not exist, or another scheduler decides it.
     Gone,
-    /// Another writer keeps changing the decision, so that it is left alone.
+    /// Another writer keeps changing the decision, so that Berth leaves it alone.
     LeftAlone,
     /// The decision could not be written.
     Failed,
-    /// Others changed the written objects.
+    /// Other clients changed the written objects.
     Overruled,
 }
 
@@ -96,7 +97,7 @@ impl Runner {
         }
     }
 
-    /// Works until it is stopped, and then finishes its running work.
+    /// Works until it is stopped, and then completes its running work.
     pub(super) async fn run(mut self) {
         let stop = self.signals.stop.clone();
         // Before the first load nothing can be decided.
@@ -145,7 +146,7 @@ impl Runner {
         }
     }
 
-    /// Checks whether it has to work, and how. The beginning of work makes everything due, since missed
+    /// Checks whether the controller has to work. When it begins, all demands are due, since missed
     /// changes are unknown.
     fn judge(&mut self) {
         let Some(snapshot) = self.engine.snapshot(self.dialect) else {
@@ -170,14 +171,14 @@ impl Runner {
     }
 
     fn add_all(&mut self) {
-        // Missed changes are unknown, so earlier answers are void.
+        // Missed changes are unknown, so that earlier answers are void.
         self.since.clear();
         let snapshot = self.engine.snapshot(self.dialect);
         let demands = snapshot.map(|snapshot| snapshot.inventory.demands());
         self.workers.add(demands.into_iter().flatten());
     }
 
-    /// Begins as much work as there may be at once.
+    /// Begins work on as many keys as allowed at once.
     fn begin(&mut self) {
         if !self.active {
             return;
@@ -202,7 +203,7 @@ impl Runner {
         self.workers.done(key, next);
     }
 
-    /// When a demand is considered again.
+    /// The next treatment of a demand.
     fn next(&self, key: &Key, done: &Done) -> NextTreatment {
         let workers = &self.workers;
         let failures = workers.failures(key);
@@ -232,8 +233,8 @@ fn is_unplaced(outcome: Outcome) -> bool {
     )
 }
 
-/// Decides one demand, on a world that holds every change up to `through`, and writes the decision; unless
-/// that was done after the change up to `since` which made it due.
+/// Decides one demand, on a world with every change up to `through`, and writes the decision. If the demand
+/// was already decided after the change at `since` that made it due, that answer is used.
 async fn work(
     engine: Arc<Engine>,
     settings: Settings,
@@ -274,7 +275,7 @@ async fn work(
             }
             Done::LeftAlone
         }
-        // Other writers were faster, which is not an error.
+        // Another client changed an object in between, which is not an error.
         Err(error @ BindError::Moved(_)) => {
             tracing::debug!(dialect, %key, %error, "cannot write a decision; retrying");
             Done::Failed

@@ -1,4 +1,4 @@
-//! The queue of one controller and its keys in work: the part that all controllers share.
+//! The queue of one controller and its running work: the part that all controllers share.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use super::observer::Observer;
 use super::queue::{NextTreatment, Queue};
 
-/// Workers whose work ends with a `D`.
+/// Workers whose work results in a `D`.
 pub(super) struct Workers<D> {
     /// Name of the queue for the observer.
     name: &'static str,
@@ -83,7 +83,7 @@ impl<D: Send + 'static> Workers<D> {
         }
     }
 
-    /// `key` was worked on.
+    /// Records the end of work on `key`.
     pub(super) fn done(&mut self, key: Key, next: NextTreatment) {
         if matches!(next, NextTreatment::Retry(_) | NextTreatment::Hold(_)) {
             self.observer.retried(self.name);
@@ -93,7 +93,7 @@ impl<D: Send + 'static> Workers<D> {
         }
     }
 
-    /// Number of vain attempts at `key`, this one included.
+    /// Number of failed attempts at `key`, including this one.
     pub(super) fn failures(&self, key: &Key) -> u32 {
         self.queue.failures(key)
     }

@@ -38,7 +38,7 @@ impl Step {
     /// Reads one entry of `spec.changes` at `path`.
     ///
     /// # Errors
-    /// Unless it has exactly one of the fields a change has.
+    /// Unless the entry has exactly one of the fields of a change.
     pub fn read(entry: &Value, at: &str, path: &str) -> Result<Self, Vec<FieldError>> {
         let fields = ["object", "patch", "delete", "drain"];
         let set: Vec<&str> = fields
@@ -59,7 +59,7 @@ impl Step {
             return Err(vec![error]);
         };
         let value = entry[*field].clone();
-        let what = match (*field, &value) {
+        let change = match (*field, &value) {
             ("drain", Value::String(target)) => ChangeKind::Drain(target.clone()),
             ("object", Value::Object(_)) => ChangeKind::Object(value),
             ("patch", Value::Object(_)) => ChangeKind::Patch(value),
@@ -80,11 +80,11 @@ impl Step {
         Ok(Self {
             at: at.to_owned(),
             path: format!("{path}.{field}"),
-            what,
+            change,
         })
     }
 
-    /// Reads all of `spec.changes`.
+    /// Reads all entries of `spec.changes`.
     ///
     /// # Errors
     /// Everything wrong with any of them.
@@ -121,7 +121,7 @@ impl Step {
     /// The changed object, where the change names one (a drain names a Target).
     ///
     /// # Errors
-    /// What is missing or unknown.
+    /// The missing or unknown part.
     pub fn key(&self, catalog: &Catalog) -> Result<Option<Key>, Vec<FieldError>> {
         let (value, metadata) = match &self.what {
             ChangeKind::Drain(_) => return Ok(None),

@@ -15,25 +15,25 @@ pub const SHOWN: usize = 50;
 /// Verdict on a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Verdict {
-    /// It had clusters and loses all.
+    /// The demand had clusters and loses all.
     Lost,
-    /// It leaves clusters and gets others.
+    /// The demand leaves clusters and gets others.
     Moved,
-    /// It leaves clusters and gets no others.
+    /// The demand leaves clusters and gets no others.
     Shrunk,
-    /// It had no place, and gets one.
+    /// The demand had no place, and gets one.
     Fits,
-    /// It gets more clusters.
+    /// The demand gets more clusters.
     Grown,
-    /// It keeps its clusters, with other amounts.
+    /// The demand keeps its clusters, with other amounts.
     Resized,
-    /// It is new and has a place.
+    /// The demand is new and has a place.
     Bound,
-    /// It is new and finds no place.
+    /// The demand is new and finds no place.
     Unplaced,
-    /// The change removes it.
+    /// The change removes the demand.
     Removed,
-    /// It has the same clusters, with the same amounts.
+    /// The demand has the same clusters, with the same amounts.
     Same,
 }
 
@@ -59,7 +59,7 @@ impl Verdict {
 /// Numbers of decisions by verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Had clusters and have none.
+    /// Had clusters and lose all.
     pub lost: usize,
     /// Leave clusters and get others.
     pub moved: usize,
@@ -73,9 +73,9 @@ pub struct Counts {
     pub resized: usize,
     /// New, with a place.
     pub bound: usize,
-    /// New, without one.
+    /// New, without a place.
     pub unplaced: usize,
-    /// Taken away.
+    /// Removed by the change.
     pub removed: usize,
     /// Decided again, with the same clusters.
     pub same: usize,
@@ -126,7 +126,7 @@ impl Counts {
     }
 }
 
-/// Words of a decision.
+/// Text of a decision.
 #[derive(Clone, Debug)]
 pub(super) struct DecisionText {
     outcome: &'static str,
@@ -153,23 +153,24 @@ pub struct Side {
     pub reason: String,
     /// The one-line summary.
     pub message: String,
-    /// The clusters it has, by the system's own names, with their amounts. Not serialized: an entry
-    /// lists the changes.
+    /// The clusters of the demand, by the system's own names, with their amounts. They are not
+    /// serialized: an entry lists the changes.
     #[serde(skip)]
     pub clusters: AmountsByCluster,
-    /// Number of clusters it has.
+    /// Number of the demand's clusters.
     pub count: usize,
-    /// Total amount of its clusters, where the system divides one.
+    /// Total amount of the clusters, where the system divides an amount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<i64>,
 }
 
 impl Side {
-    /// Reports the decision that made this place, instead of a later one that finds it.
-    pub(super) fn say(&mut self, said: &DecisionText) {
-        self.outcome = said.outcome;
-        self.reason.clone_from(&said.reason);
-        self.message.clone_from(&said.message);
+    /// Reports the decision that made this place, instead of a later decision that finds the demand
+    /// placed.
+    pub(super) fn say(&mut self, text: &DecisionText) {
+        self.outcome = text.outcome;
+        self.reason.clone_from(&text.reason);
+        self.message.clone_from(&text.message);
     }
 }
 
@@ -181,7 +182,7 @@ pub(super) struct DemandState<'a> {
 }
 
 impl<'a> DemandState<'a> {
-    /// `None` where the demand does not exist.
+    /// The state of `demand`; `None` where it does not exist.
     pub(super) fn of(
         snapshot: &'a Snapshot,
         decision: Option<&'a Decision>,
@@ -264,27 +265,27 @@ pub struct Entry {
     pub name: String,
     /// Verdict.
     pub verdict: Verdict,
-    /// State before; absent where it is new.
+    /// State before; absent where the demand is new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Side>,
-    /// State after; absent where it is gone.
+    /// State after; absent where the demand is removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Side>,
-    /// The clusters it leaves, by name; at most [`SHOWN`].
+    /// The clusters that the demand leaves, by name; at most [`SHOWN`].
     pub left: Vec<String>,
-    /// The clusters it gets, by name; at most [`SHOWN`].
+    /// The clusters that the demand gets, by name; at most [`SHOWN`].
     pub joined: Vec<String>,
-    /// The clusters it keeps with another amount, by name; at most [`SHOWN`].
+    /// The clusters that the demand keeps with another amount, by name; at most [`SHOWN`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resized: Vec<AmountChange>,
-    /// Number of clusters it leaves.
+    /// Number of clusters that the demand leaves.
     pub left_count: usize,
-    /// Number of clusters it gets.
+    /// Number of clusters that the demand gets.
     pub joined_count: usize,
-    /// Number of clusters it keeps with another amount.
+    /// Number of clusters that the demand keeps with another amount.
     #[serde(skip_serializing_if = "is_zero")]
     pub resized_count: usize,
-    /// Differences about those clusters: verdicts, scores and reasons.
+    /// Differences about the listed clusters: verdicts, scores and reasons.
     pub candidates: Vec<CandidateDifference>,
 }
 
@@ -296,8 +297,8 @@ impl Entry {
         after: Option<DemandState<'_>>,
     ) -> Self {
         let none = AmountsByCluster::new();
-        let held = |seen: Option<&DemandState<'_>>| seen.map_or(&none, |seen| &seen.clusters).clone();
-        let (was, is) = (held(before.as_ref()), held(after.as_ref()));
+        let clusters_of = |side: Option<&DemandState<'_>>| side.map_or(&none, |side| &side.clusters).clone();
+        let (was, is) = (clusters_of(before.as_ref()), clusters_of(after.as_ref()));
         let (left, joined) = (amounts::only(&was, &is), amounts::only(&is, &was));
         let resized = amounts::resized(&was, &is);
         let other = resized.iter().map(|entry| entry.cluster_name.as_str());
@@ -312,13 +313,13 @@ impl Entry {
             .copied()
             .collect();
         let concerned: Vec<&str> = concerned.into_iter().chain(other.take(SHOWN)).collect();
-        let told = |seen: Option<&DemandState<'_>>| {
-            seen.map_or(Vec::new(), |seen| {
-                candidates(seen.snapshot, seen.decision, &concerned)
+        let report = |side: Option<&DemandState<'_>>| {
+            side.map_or(Vec::new(), |side| {
+                candidates(side.snapshot, side.decision, &concerned)
             })
         };
-        let candidates = difference::of_candidates(&told(before.as_ref()), &told(after.as_ref()));
-        let snapshot = after.as_ref().or(before.as_ref()).map(|seen| seen.snapshot);
+        let candidates = difference::of_candidates(&report(before.as_ref()), &report(after.as_ref()));
+        let snapshot = after.as_ref().or(before.as_ref()).map(|side| side.snapshot);
         Self {
             verdict,
             left: first(&left),
@@ -372,7 +373,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Candidates with these names in the report on `decision`, where it considered them.
+/// The candidates with these names in the report on `decision`, if the decision considered them.
 #[must_use]
 pub fn candidates(snapshot: &Snapshot, decision: &Decision, names: &[&str]) -> Vec<Candidate> {
     if names.is_empty() {

@@ -1,5 +1,5 @@
-//! Changing worlds as a server would: defaults and rules of the kind, a kept status where it is left
-//! out, raised generations, honoured finalizers.
+//! Changes of worlds, as a server would write them: with the defaults and rules of the kind, the
+//! present status where a change leaves it out, higher generations, and honoured finalizers.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::spelling;
 use crate::what_if::{Catalog, Unreadable, World};
 
 /// Applies `steps` to `worlds`, in order, and then the steps of the systems' own controllers, before
-/// any decision. An object may be changed once, so that the order never matters.
+/// any decision. Only one step may change an object, so that the order never matters.
 ///
 /// # Errors
-/// Everything wrong with any step; the worlds are not to be used then.
+/// Everything wrong with any step; the worlds must not be used then.
 pub fn apply(
     worlds: &mut [World],
     catalog: &Catalog,
@@ -32,7 +32,7 @@ pub fn apply(
         worlds: &mut *worlds,
         catalog,
         now,
-        seen: BTreeMap::new(),
+        changed_by: BTreeMap::new(),
         by: 0,
         suggested: false,
     };
@@ -85,11 +85,11 @@ struct Editor<'a> {
     worlds: &'a mut [World],
     catalog: &'a Catalog,
     now: Timestamp,
-    /// Step that changed each object.
-    seen: BTreeMap<Key, usize>,
-    /// The step that is made.
+    /// The step that changed each object.
+    changed_by: BTreeMap<Key, usize>,
+    /// The step that is applied.
     by: usize,
-    /// Whether there was a suggestion of a name already, which compares every target.
+    /// Whether a name was already suggested, for which every target is compared.
     suggested: bool,
 }
 
@@ -121,9 +121,9 @@ impl Editor<'_> {
         }
     }
 
-    /// Each object is changed by one step.
+    /// Checks that only one step changes the object `key`.
     fn claim(&mut self, key: &Key, step: &Step, all: &[Step]) -> Result<(), Errors> {
-        let first = *self.seen.entry(key.clone()).or_insert(self.by);
+        let first = *self.changed_by.entry(key.clone()).or_insert(self.by);
         if first == self.by {
             return Ok(());
         }
@@ -148,12 +148,12 @@ impl Editor<'_> {
         worlds.find_map(|world| world.get(key)).map(Arc::clone)
     }
 
-    /// The stored object; where a dialect reads its kind, it must exist.
+    /// The stored object, which has to exist where a dialect reads its kind.
     fn present(&self, key: &Key, step: &Step) -> Result<Option<Arc<Object>>, Errors> {
         let stored = self.stored(key);
         let read = self.worlds.iter().any(|world| world.reads(key.resource));
         if stored.is_none() && read {
-            return Err(vec![FieldError::not_found(step.whole(), shown(key))]);
+            return Err(vec![FieldError::not_found(step.whole(), key_text(key))]);
         }
         Ok(stored)
     }
@@ -167,7 +167,8 @@ impl Editor<'_> {
         self.put(key, step, value)
     }
 
-    /// A server refuses to delete an object in use, so a plan of such a deletion would be wrong.
+    /// Checks that the object is not in use: a server would refuse its deletion, and a plan of the
+    /// deletion would be wrong.
     fn unused(&self, key: &Key, step: &Step) -> Result<(), Errors> {
         for world in &*self.worlds {
             let snapshot = world.snapshot();
@@ -178,8 +179,8 @@ impl Editor<'_> {
             {
                 continue;
             }
-            // They are counted and not named: the caller of a local review may not read those of other
-            // namespaces.
+            // Users of the object are counted and not named: the caller of a local review may not read
+            // objects of other namespaces.
             let (_, count) = snapshot.inventory.guarding().users(key, 0);
             if count > 0 {
                 let objects = if count == 1 { "object" } else { "objects" };
@@ -199,7 +200,7 @@ impl Editor<'_> {
             world.delete(key, self.now).map_err(|malformed| {
                 vec![FieldError::invalid(
                     step.whole(),
-                    shown(key),
+                    key_text(key),
                     malformed.to_string(),
                 )]
             })?;
@@ -228,7 +229,7 @@ impl Editor<'_> {
             object = Arc::new(Object::new(&raised, object.revision()).map_err(|malformed| {
                 vec![FieldError::invalid(
                     step.whole(),
-                    shown(key),
+                    key_text(key),
                     malformed.to_string(),
                 )]
             })?);
@@ -237,7 +238,7 @@ impl Editor<'_> {
             world
                 .put(key, Arc::clone(&object))
                 .map_err(|Unreadable(problem)| {
-                    vec![FieldError::invalid(step.whole(), shown(key), problem)]
+                    vec![FieldError::invalid(step.whole(), key_text(key), problem)]
                 })?;
         }
         Ok(())
@@ -264,7 +265,7 @@ impl Editor<'_> {
             .go_by(RulesChoice::of(value))
             .map_err(|Unreadable(problem)| {
                 let field = step.field(&format!("spec.{}", RulesChoice::FIELD));
-                vec![FieldError::invalid(field, shown(key), problem)]
+                vec![FieldError::invalid(field, key_text(key), problem)]
             })
     }
 
@@ -318,7 +319,7 @@ fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
     let mut list = Vec::new();
     for (index, world) in worlds.iter().enumerate() {
         let snapshot = world.snapshot();
-        if let Some((candidate, full)) = named(snapshot, target) {
+        if let Some((candidate, full)) = find_candidate(snapshot, target) {
             let found = (index, snapshot.inventory.cluster_name(candidate));
             if full {
                 return vec![found];
@@ -358,15 +359,15 @@ fn suggested(worlds: &[World], target: &str) -> String {
     }
 }
 
-/// The demands of the world `before` on a cluster that one of `steps` drains: a user who drains it
-/// wants to know the reason for each one that stays.
+/// The demands of the world `before` on a cluster that one of `steps` drains. A user who drains a
+/// cluster needs the reason for each demand that stays.
 #[must_use]
 pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet<Key> {
     let inventory = &before.inventory;
     let drained: HashSet<Arc<str>> = steps
         .iter()
         .filter_map(|step| match &step.what {
-            ChangeKind::Drain(target) => named(before, target),
+            ChangeKind::Drain(target) => find_candidate(before, target),
             _ => None,
         })
         .map(|(candidate, _)| inventory.cluster_name(candidate))
@@ -383,7 +384,7 @@ pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet
 }
 
 /// The candidate of `snapshot` that `target` names, and whether that is the full name of the Target.
-fn named(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
+fn find_candidate(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
     let (inventory, dialect) = (&snapshot.inventory, snapshot.dialect.name());
     let bare = target
         .strip_suffix(dialect)
@@ -395,8 +396,8 @@ fn named(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
     Some((candidate.or_else(|| inventory.candidate(target))?, false))
 }
 
-/// A key as people write it.
-fn shown(key: &Key) -> String {
+/// A key in the form that people write.
+fn key_text(key: &Key) -> String {
     key.to_string()
 }
 
@@ -414,7 +415,7 @@ fn leave(value: &mut Value, stored: &Value) {
     }
 }
 
-/// Takes `metadata.<field>` over from the stored object.
+/// Copies `metadata.<field>` from the stored object.
 fn keep(value: &mut Value, stored: &Value, field: &str) {
     let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;

@@ -10,11 +10,11 @@ use berth_dialect_contract::{Dialect, names};
 pub struct Aside {
     /// The dialect of the object.
     pub dialect: Arc<dyn Dialect>,
-    /// Its key; the name may be missing.
+    /// The object's key; the name may be missing.
     pub demand: Key,
-    /// Its given apiVersion.
+    /// The apiVersion in the input.
     pub api_version: String,
-    /// Its kind.
+    /// The object's kind.
     pub kind: &'static str,
     /// Place of the object in the input: a file and a document, in words.
     pub at: String,
@@ -23,7 +23,7 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// Namespace and name of its decision, the sort key of the output.
+    /// Namespace and name of the decision, which are the sort key of the output.
     #[must_use]
     pub fn place(&self) -> (String, String) {
         names::place(&*self.dialect, &self.demand)

@@ -5,29 +5,30 @@ use std::fmt;
 
 use crate::fault::Problem;
 
-/// Findings about the input of a simulation, which went on all the same.
+/// Findings about the input of a simulation, in spite of which it continues.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// Reasons why objects were set aside, and problems of others.
+    /// Reasons why objects were set aside, and problems of other objects.
     pub problems: Vec<Problem>,
     /// Unknown and duplicate fields.
     pub surplus: BTreeMap<(String, String), Surplus>,
     /// The objects that no dialect reads, by kind.
     pub unread: BTreeMap<String, Unread>,
-    /// Configurations without effect beside others, in words.
+    /// Configurations that have no effect because of others, in words.
     pub unused: Vec<String>,
-    /// Warnings about legal settings in configurations that are surely not intended.
+    /// Warnings about valid settings in configurations that are surely not intended.
     pub doubtful: Vec<String>,
 }
 
 /// An unread field of a kind, in any object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surplus {
-    /// Place of the first one.
+    /// Place of the first object with the field.
     pub at: String,
-    /// Sentence about the first one: its kind, its path, and whether it is unknown or a duplicate.
+    /// Sentence about the field in the first object: the kind, the path, and whether the field is
+    /// unknown or a duplicate.
     pub what: String,
-    /// Number of objects that have it.
+    /// Number of objects with the field.
     pub count: usize,
 }
 
@@ -47,12 +48,11 @@ impl fmt::Display for Surplus {
 pub struct Unread {
     /// Number of objects.
     pub count: usize,
-    /// Whether Berth serves its group.
+    /// Whether Berth serves the group of the kind.
     pub near: bool,
     /// Hint at a similar kind or other versions.
     pub hint: Option<String>,
-    /// Clause that names the counterpart for decisions, where the kind is one of a system but has no
-    /// effect.
+    /// Clause that names the kind that decisions read instead, where a kind of a system has no effect.
     pub counterpart: Option<&'static str>,
 }
 
@@ -74,7 +74,7 @@ impl Findings {
         unread
     }
 
-    /// Records a field of a `kind`; of many objects with it, the first one is reported.
+    /// Records a surplus field of a `kind`. Of many objects with the field, the first one is reported.
     pub(super) fn surplus(&mut self, kind: &str, path: &str, at: &str, word: &str) {
         let key = (kind.to_owned(), format!("{word} {}", anywhere(path)));
         let what = || format!("{kind}: {word} field \"{path}\"");
@@ -87,7 +87,7 @@ impl Findings {
     }
 }
 
-/// A path without the numbers of items.
+/// A path without the indices of items.
 fn anywhere(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     let mut within = false;

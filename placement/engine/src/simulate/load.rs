@@ -1,4 +1,4 @@
-//! From inputs to worlds. A single bad object never ends the run: it is set aside and reported.
+//! Loads inputs into worlds. A single bad object never ends the run: it is set aside and reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) fn load(
             aside: Vec::new(),
             findings: Findings::default(),
         },
-        seen: BTreeMap::new(),
+        places: BTreeMap::new(),
         new: BTreeSet::new(),
         incomplete: BTreeMap::new(),
         other_groups: BTreeSet::new(),
@@ -55,7 +55,7 @@ pub(super) fn load(
     simulation
 }
 
-/// Given names of an object.
+/// Names of an object in the input.
 struct ObjectNames {
     namespace: String,
     name: String,
@@ -68,13 +68,13 @@ struct Loader<'a> {
     catalog: &'a Catalog,
     now: Timestamp,
     simulation: Simulation,
-    /// First place of each object.
-    seen: BTreeMap<Key, String>,
+    /// Place of the first occurrence of each object.
+    places: BTreeMap<Key, String>,
     /// The objects to place that no server has stored yet.
     new: BTreeSet<Key>,
-    /// Errors that keep new objects from being completed.
+    /// Errors in the completion of new objects.
     incomplete: BTreeMap<Key, Vec<FieldError>>,
-    /// Kinds that were read by a group of other releases.
+    /// Kinds that were read with a group of other releases.
     other_groups: BTreeSet<(String, String)>,
 }
 
@@ -98,20 +98,20 @@ impl Loader<'_> {
         }
         self.note_other_group(&api_version, &kind, &at);
         let name = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
-        let given = ObjectNames {
+        let names = ObjectNames {
             namespace: name("namespace"),
             name: name("name"),
             api_version: api_version.clone(),
         };
         let judged = self.catalog.judge(value, "", self.now);
         if self.passed_by(&api_version, &kind) {
-            // Its content is not judged here.
+            // The content of such an object is not validated here.
             self.simulation.findings.unread(kind);
             if let Ok(WriteVerdict {
                 key, object, errors, ..
             }) = judged
                 && errors.is_empty()
-                && self.seen.insert(key.clone(), at).is_none()
+                && self.places.insert(key.clone(), at).is_none()
             {
                 for world in self
                     .simulation
@@ -119,7 +119,7 @@ impl Loader<'_> {
                     .iter_mut()
                     .filter(|world| world.reads(key.resource))
                 {
-                    // Decisions do not read it, so no dialect has to parse it.
+                    // Decisions do not read the object, so that no dialect has to parse it.
                     drop(world.put(&key, Arc::clone(&object)));
                 }
                 self.simulation.objects.push((key, object));
@@ -129,9 +129,9 @@ impl Loader<'_> {
         match judged {
             Err(errors) => {
                 self.set_aside(&at, &kind, errors.clone());
-                self.note_aside(at, &given, &kind, errors);
+                self.note_aside(at, &names, &kind, errors);
             }
-            Ok(judged) => self.put(at, judged, kind, &given),
+            Ok(judged) => self.put(at, judged, kind, &names),
         }
     }
 
@@ -140,19 +140,19 @@ impl Loader<'_> {
         let Some((found, version)) = self.catalog.find(api_version, kind) else {
             return;
         };
-        let here = found.info().api_version(version);
-        if here != api_version
+        let served = found.info().api_version(version);
+        if served != api_version
             && self
                 .other_groups
                 .insert((api_version.to_owned(), kind.to_owned()))
         {
             self.simulation.findings.doubtful.push(format!(
-                "{at}: {kind} of {api_version} is read as {here}, which is what Berth serves and writes"
+                "{at}: {kind} of {api_version} is read as {served}, which is what Berth serves and writes"
             ));
         }
     }
 
-    /// Records that an object is not placed, if it is one to place.
+    /// Records that an object is not placed, if its kind is one that is placed.
     fn note_aside(&mut self, at: String, given: &ObjectNames, kind: &str, errors: Vec<FieldError>) {
         let Some((known, _)) = self.catalog.find(&given.api_version, kind) else {
             return;
@@ -185,7 +185,7 @@ impl Loader<'_> {
         })
     }
 
-    /// Adds objects that every server of a system has, and that people leave out of files.
+    /// Adds objects that every server of a system has, and that files usually lack.
     fn add_built_in(&mut self) {
         for dialect in self.dialects {
             let world = self.simulation.world(dialect.name());
@@ -194,7 +194,7 @@ impl Loader<'_> {
                 continue;
             }
             for (key, value) in dialect.built_in() {
-                if self.seen.contains_key(&key) {
+                if self.places.contains_key(&key) {
                     continue;
                 }
                 match self.catalog.judge(value, "", self.now) {
@@ -220,7 +220,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Fills into objects that were never stored the fields that a server sets on create.
+    /// Sets the fields that a server sets on create, in objects that were never stored.
     fn complete_new(&mut self) {
         let mut objects = std::mem::take(&mut self.simulation.objects);
         for (key, object) in &mut objects {
@@ -252,12 +252,12 @@ impl Loader<'_> {
             return None;
         }
         let completed = Arc::new(Object::new(&value, object.revision()).ok()?);
-        // It was readable before, and has further fields of the same kind.
+        // The object was readable before, and stays so with the further fields.
         drop(world.put(key, Arc::clone(&completed)));
         Some(completed)
     }
 
-    /// Sets objects aside that a server would refuse to create because of the other objects.
+    /// Sets objects aside whose create a server would refuse because of other objects.
     fn judge_new(&mut self) {
         let mut refused = BTreeMap::new();
         for (key, object) in &self.simulation.objects {
@@ -286,26 +286,26 @@ impl Loader<'_> {
             for world in &mut self.simulation.worlds {
                 world.remove(&key);
             }
-            let given = ObjectNames {
+            let names = ObjectNames {
                 namespace: key.namespace.to_string(),
                 name: key.name.to_string(),
                 api_version,
             };
-            let at = self.seen.get(&key).cloned().unwrap_or_default();
+            let at = self.places.get(&key).cloned().unwrap_or_default();
             let kind = kind.as_str().unwrap_or_default();
             self.set_aside(&at, kind, errors.clone());
-            self.note_aside(at, &given, kind, errors);
+            self.note_aside(at, &names, kind, errors);
         }
     }
 
-    /// Takes the steps that the systems' own controllers take before anything is decided.
+    /// Carries out the steps of the systems' own controllers that come before any decision.
     fn carry_out(&mut self) {
-        let mut made = BTreeSet::new();
+        let mut changed = BTreeSet::new();
         for world in &mut self.simulation.worlds {
             world.follow(self.now);
             world.look_at_all();
             match world.carry_out() {
-                Ok(written) => made.extend(written),
+                Ok(written) => changed.extend(written),
                 Err(malformed) => {
                     let at = world.snapshot().dialect.name().to_owned();
                     let error = FieldError::invalid("", "", malformed.to_string());
@@ -315,26 +315,27 @@ impl Loader<'_> {
             if world.snapshot().inventory.demands().is_empty() {
                 continue;
             }
-            // Objects that lead to demands count where there are demands.
-            let followed = world
+            // Objects from which controllers create demands count as read, where there are demands.
+            let kinds = world
                 .followed()
                 .iter()
                 .filter_map(|resource| self.catalog.stored_in(*resource));
-            for kind in followed {
+            for kind in kinds {
                 self.simulation.findings.unread.remove(kind.info().kind);
             }
         }
         let Simulation { worlds, objects, .. } = &mut self.simulation;
         let now_is = |key: &Key| worlds.iter().find_map(|world| world.get(key)).cloned();
         for (key, object) in &mut *objects {
-            if made.remove(key)
+            if changed.remove(key)
                 && let Some(newest) = now_is(key)
             {
                 *object = newest;
             }
         }
         objects.extend(
-            made.into_iter()
+            changed
+                .into_iter()
                 .filter_map(|key| Some((key.clone(), now_is(&key)?))),
         );
     }
@@ -347,7 +348,7 @@ impl Loader<'_> {
         let resource = kind.stored_in();
         let own = |dialect: &Arc<dyn Dialect>| {
             let mut kinds = dialect.stored_kinds().into_iter();
-            // A kind that a system serves and its scheduler does not read (a ClusterProfile) is
+            // A kind that a system serves, but its scheduler does not read (a ClusterProfile), is
             // expected.
             kinds.any(|kind| kind.info().resource() == resource)
         };
@@ -355,8 +356,8 @@ impl Loader<'_> {
         !worlds.any(|world| world.decides_by(resource)) && !self.dialects.iter().any(own)
     }
 
-    /// Counts an object of a kind that is not in the catalog: systems have more kinds than those that
-    /// scheduling reads.
+    /// Counts an object of a kind that is not in the catalog: systems have more kinds than scheduling
+    /// reads.
     fn pass_over(&mut self, api_version: &str, kind: &str) {
         let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let full = format!("{kind}.{group}");
@@ -378,7 +379,7 @@ impl Loader<'_> {
             unknown,
             errors,
         } = judged;
-        if let Some(first) = self.seen.get(&key) {
+        if let Some(first) = self.places.get(&key) {
             let mut error = FieldError::duplicate("metadata.name", key.name.to_string());
             error.detail = format!("the same object stands in {first}");
             return self.set_aside(&at, &kind, vec![error]);
@@ -386,7 +387,7 @@ impl Loader<'_> {
         for path in unknown {
             self.simulation.findings.surplus(&kind, &path, &at, "unknown");
         }
-        self.seen.insert(key.clone(), at.clone());
+        self.places.insert(key.clone(), at.clone());
         let mut counterparts = self.dialects.iter();
         let counterpart = counterparts.find_map(|dialect| dialect.counterpart(key.resource));
         if counterpart.is_some() {
@@ -395,22 +396,23 @@ impl Loader<'_> {
         }
         if self.placed(key.resource).is_some() {
             if !errors.is_empty() {
-                // No server of Berth would store it, so it is not placed.
+                // No server of Berth would store the object, so that it is not placed.
                 self.set_aside(&at, &kind, errors.clone());
                 return self.note_aside(at, given, &kind, errors);
             }
             self.new.extend(is_new.then(|| key.clone()));
         }
-        let told = !errors.is_empty();
+        let is_reported = !errors.is_empty();
         self.report(&at, errors);
         self.simulation.objects.push((key.clone(), Arc::clone(&object)));
         for world in &mut self.simulation.worlds {
             if !world.reads(key.resource) {
                 continue;
             }
-            // It stays in the world unchanged, so that decisions that depend on it report it.
+            // The object stays in the world unchanged, so that decisions that depend on it report the
+            // problem.
             if let Err(Unreadable(problem)) = world.put(&key, Arc::clone(&object)) {
-                if told {
+                if is_reported {
                     continue;
                 }
                 let error = FieldError::invalid("metadata.name", key.name.to_string(), problem);
@@ -426,18 +428,18 @@ impl Loader<'_> {
         match config::from_file(self.dialects, &value) {
             Err(errors) => {
                 let name = value["metadata"]["name"].as_str().unwrap_or_default();
-                // As on a server: it is stored, and not in force.
-                self.seen.entry(config::key(name)).or_insert_with(|| at.clone());
+                // As on a server, the configuration is stored, but not in force.
+                self.places.entry(config::key(name)).or_insert_with(|| at.clone());
                 self.report(&at, errors);
             }
             Ok((dialect, spec)) => {
                 let key = config::key(dialect.name());
-                if let Some(first) = self.seen.get(&key) {
+                if let Some(first) = self.places.get(&key) {
                     let mut error = FieldError::duplicate("metadata.name", dialect.name());
                     error.detail = format!("the same object stands in {first}");
                     return self.set_aside(&at, config::KIND, vec![error]);
                 }
-                self.seen.insert(key, at.clone());
+                self.places.insert(key, at.clone());
                 let path = format!("spec.{}", dialect.name());
                 let rules = RulesChoice::of(&value);
                 self.configure(&at, &*dialect, &spec, (&path, rules));
@@ -458,10 +460,10 @@ impl Loader<'_> {
         }
     }
 
-    /// Takes a configuration that counts where none is stored.
+    /// Applies a configuration where none is stored.
     fn fall_back(&mut self, configured: &DefaultConfiguration) {
         let dialect = &*configured.dialect;
-        match self.seen.get(&config::key(dialect.name())) {
+        match self.places.get(&config::key(dialect.name())) {
             None => {
                 self.configure("", dialect, &configured.spec, ("", configured.rules));
                 self.go_by("", dialect, configured.rules);
@@ -490,8 +492,8 @@ impl Loader<'_> {
                     at => at.to_owned(),
                 };
                 let warnings = dialect.configuration().warnings(spec, path, rules).into_iter();
-                let told = warnings.map(|warning| format!("{place}: {}", warning.trim_start_matches('.')));
-                self.simulation.findings.doubtful.extend(told);
+                let texts = warnings.map(|warning| format!("{place}: {}", warning.trim_start_matches('.')));
+                self.simulation.findings.doubtful.extend(texts);
             }
             None => {}
         }
@@ -505,7 +507,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Returns the reason why an object is in no world.
+    /// Reports why an object is in no world.
     fn set_aside(&mut self, at: &str, kind: &str, errors: Vec<FieldError>) {
         let kind = if kind.is_empty() { "an object" } else { kind };
         self.report(&format!("{kind} is set aside: {at}"), errors);

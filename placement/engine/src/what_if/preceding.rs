@@ -1,5 +1,5 @@
 //! Steps before decisions ([`Controllers::preceding`](berth_dialect_contract::Controllers::preceding)):
-//! the steps of the system's own controllers after a change, made in a world.
+//! the steps of the system's own controllers after a change, applied to a world.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use berth_dialect_contract::{Context, Objects, Reconciler};
 
 use super::World;
 
-/// Number of times that one key is worked on before it is left alone.
+/// Most steps for one key.
 const MOST: u32 = 8;
 
-/// Keys that are due, while they are followed.
+/// Due keys of reconcilers, while they are recorded.
 #[derive(Clone)]
 pub(super) struct DueKeys {
     reconcilers: Arc<[Arc<dyn Reconciler>]>,
@@ -21,7 +21,7 @@ pub(super) struct DueKeys {
     due: BTreeSet<(usize, Key)>,
 }
 
-/// A key that is due, with the reconciler that works on it.
+/// Work on a due key, with its reconciler.
 struct Turn {
     /// The number of the reconciler, and the key.
     due: (usize, Key),
@@ -30,7 +30,7 @@ struct Turn {
 }
 
 impl World {
-    /// Follows, from now on, the keys that changes make due before decisions.
+    /// Starts to record the keys that changes make due before decisions.
     pub(crate) fn follow(&mut self, now: Timestamp) {
         let reconcilers = self.snapshot.dialect.controllers().preceding();
         self.preceding = (!reconcilers.is_empty()).then(|| DueKeys {
@@ -40,7 +40,7 @@ impl World {
         });
     }
 
-    /// Makes every key due that needs a step.
+    /// Makes every key due, so that each gets the step that it needs.
     pub(crate) fn look_at_all(&mut self) {
         self.extend_due(|reconciler, context| reconciler.all(context));
     }
@@ -70,11 +70,11 @@ impl World {
         }
     }
 
-    /// Takes the steps that are due, and the steps that follow from them, and then stops following.
-    /// Returns the keys of the written objects.
+    /// Carries out the due steps, and the steps that follow from them, and then ends the recording of
+    /// due keys. Returns the keys of the written objects.
     ///
     /// # Errors
-    /// When a written object is invalid; an error of the dialect.
+    /// When a written object is invalid, which is an error of the dialect.
     pub(crate) fn carry_out(&mut self) -> Result<BTreeSet<Key>, DraftError> {
         let mut written = BTreeSet::new();
         let mut times: BTreeMap<(usize, Key), u32> = BTreeMap::new();

@@ -13,7 +13,8 @@ pub(super) const EACH: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dues {
     notes: VecDeque<DueNote>,
-    /// Number of earlier changes that made it due and were not decided, whose notes had to go.
+    /// Number of earlier changes that made the decision due before it was made, and whose notes were
+    /// dropped.
     before: u64,
 }
 
@@ -26,7 +27,7 @@ struct DueNote {
 }
 
 impl DueNote {
-    /// Whether it has been used, or will not be.
+    /// Whether the note is not needed any more.
     fn is_over(&self, now: Timestamp) -> bool {
         let decided = self.decided.is_some_and(|at| !within(at, now, SOON));
         decided || !within(self.note.at, now, LONG)
@@ -47,7 +48,7 @@ impl Dues {
         self.notes.push_back(DueNote { note, decided: None });
     }
 
-    /// The newest change up to `through`, and the number of further ones up to it that waited for the
+    /// The newest change up to `through`, and the number of earlier changes that waited for the same
     /// decision.
     pub(super) fn newest(&self, through: Revision, now: Timestamp) -> Option<(Note, u64)> {
         let up_to = self.notes.iter().filter(|due| due.revision() <= through);
@@ -55,8 +56,8 @@ impl Dues {
         Some((found.note.clone(), self.waiting_before(found)))
     }
 
-    /// The newest change that is `wanted` and was present at `seen`, else the first one after; and the
-    /// number of further ones before it that waited for the decision.
+    /// The newest `wanted` change that existed at `seen`, or else the first one after that, and the
+    /// number of earlier changes that waited for the same decision.
     pub(super) fn seen(
         &self,
         seen: Timestamp,
@@ -77,7 +78,7 @@ impl Dues {
         self.before + waiting as u64
     }
 
-    /// The changes up to `through` were decided at `now`, with nothing to write.
+    /// Records that the changes up to `through` were decided at `now`, with nothing to write.
     pub(super) fn settle(&mut self, through: Revision, now: Timestamp) {
         let decided = self.notes.iter_mut().filter(|due| due.revision() <= through);
         let mut any = false;
@@ -104,7 +105,7 @@ impl Dues {
     }
 }
 
-/// The changes of a decision's form.
+/// The changes that may have altered the form of a Decision.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Views(VecDeque<Note>);
 
@@ -116,7 +117,7 @@ impl Views {
         self.0.push_back(note);
     }
 
-    /// The newest change that is `wanted` and was there at `seen`, else the first one after.
+    /// The newest `wanted` change that existed at `seen`, or else the first one after that.
     pub(super) fn seen(&self, seen: Timestamp, wanted: impl Fn(&Note) -> bool) -> Option<Note> {
         let mut all = self.0.iter().filter(|note| wanted(note));
         last_by(&mut all.clone(), seen, |note| note.at)
@@ -137,7 +138,7 @@ impl Views {
     }
 }
 
-/// The last of `notes` that was there at `seen`.
+/// The last of `notes` that existed at `seen`.
 fn last_by<T>(
     notes: &mut impl DoubleEndedIterator<Item = T>,
     seen: Timestamp,

@@ -32,8 +32,8 @@ fn change<'a>(
         at: "2026-11-23T10:14:03Z".parse().unwrap(),
         from,
         to,
-        said: None,
-        seen: None,
+        text: None,
+        observed_cause: None,
         unseen: false,
     }
 }
@@ -58,7 +58,7 @@ fn counts(of: &[(&str, i64)]) -> Reasons {
         .collect()
 }
 
-fn said() -> DecisionText {
+fn decision_text() -> DecisionText {
     DecisionText {
         actor: "berth:scheduler",
         message: "1 of 2 fit".to_owned(),
@@ -109,9 +109,9 @@ fn what_the_decision_said_is_in_the_record() {
     let about = about();
     let mut before = standing("Bound", &["a"]);
     before.reasons = Some(counts(&[("R", 1), ("gone", 4)]));
-    let (after, said) = (standing("Bound", &["b"]), said());
+    let (after, text) = (standing("Bound", &["b"]), decision_text());
     let record = record(&Change {
-        said: Some(&said),
+        text: Some(&text),
         ..change(&about, Some(&before), Some(&after))
     });
     assert_eq!(record.to.unwrap().message, "1 of 2 fit");
@@ -138,7 +138,7 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
     let plain = || change(&about, Some(&a), Some(&b));
     let due = DecisionText {
         cause: Some(object_cause("one", "kubectl-edit")),
-        ..said()
+        ..decision_text()
     };
     let asked = DecisionText {
         by: Some("alice".to_owned()),
@@ -151,7 +151,7 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
     let text = |text: &str| text.to_owned();
     assert_eq!(
         of(Change {
-            said: Some(&due),
+            text: Some(&due),
             ..plain()
         }),
         (
@@ -162,18 +162,18 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
     );
     assert_eq!(
         of(Change {
-            said: Some(&asked),
+            text: Some(&asked),
             ..plain()
         }),
         (RecordCause::of(CauseType::Request), text("alice"), text(""))
     );
-    let seen = object_cause("p", "somebody");
+    let observed_cause = object_cause("p", "somebody");
     assert_eq!(
         of(Change {
-            seen: Some(seen.clone()),
+            observed_cause: Some(observed_cause.clone()),
             ..plain()
         }),
-        (seen.clone(), text(""), text("somebody"))
+        (observed_cause.clone(), text(""), text("somebody"))
     );
     assert_eq!(
         of(plain()),
@@ -181,7 +181,7 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
     );
     assert_eq!(
         of(Change {
-            seen: Some(seen),
+            observed_cause: Some(observed_cause),
             unseen: true,
             ..plain()
         }),
@@ -192,19 +192,19 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
 #[test]
 fn counts_go_on_where_the_last_record_ended() {
     let about = about();
-    let (after, said) = (standing("Bound", &["b"]), said());
+    let (after, text) = (standing("Bound", &["b"]), decision_text());
     let spec = record(&Change {
-        said: Some(&said),
+        text: Some(&text),
         ..change(&about, None, Some(&after))
     });
     assert_eq!(spec.reasons[0].from, None, "nobody counted before");
     assert_eq!(counts_after(&spec), Some(counts(&[("R", 2)])));
     let none = DecisionText {
         reasons: counts(&[]),
-        ..said.clone()
+        ..text.clone()
     };
     let spec = record(&Change {
-        said: Some(&none),
+        text: Some(&none),
         ..change(&about, None, Some(&after))
     });
     assert_eq!(counts_after(&spec), Some(counts(&[])), "nothing was refused");
@@ -234,7 +234,7 @@ fn a_record_is_an_object_that_is_found_by_label_and_read_back() {
     let about = about();
     let after = standing("Bound", &["b"]);
     let spec = record(&Change {
-        seen: Some(object_cause("one", "")),
+        observed_cause: Some(object_cause("one", "")),
         ..change(&about, None, Some(&after))
     });
     let now = "2026-11-23T10:14:04Z".parse().unwrap();

@@ -1,4 +1,4 @@
-//! Server-side apply on the hub, for objects that others write too.
+//! Server-side apply on the hub, for objects with several writers.
 
 use std::sync::Arc;
 
@@ -23,17 +23,17 @@ pub struct ApplyRequest<'a> {
     pub subresource: &'static str,
     /// Wanted object.
     pub config: &'a Value,
-    /// The revision of the copy for the decision; `None` where the object must not exist yet.
+    /// The revision of the copy that the decision read; `None` where the object must not exist yet.
     pub base: Option<Revision>,
 }
 
 impl HubCommitter {
     /// Applies a configuration on the state of its decision, and returns the copy after it. Fields of
-    /// other managers in an existing object are taken over. An object created since then is left alone,
-    /// unless it is the same.
+    /// other managers in an existing object are taken over. An object that was created since the
+    /// decision is left alone, unless it is equal.
     ///
     /// # Errors
-    /// Reason why it was not applied: the object has changed, or the hub refuses it.
+    /// When the object has changed, or the hub refuses the configuration.
     pub async fn apply(&self, wanted: ApplyRequest<'_>) -> Result<Arc<Object>, CommitError> {
         let ApplyRequest {
             actor,

@@ -1,5 +1,5 @@
-//! A list of writes, one after the other: those to the hub, and those to Berth's own store. Where a
-//! system's own kinds are Berth's and Kubernetes' are the hub's, one list may have both.
+//! Execution of a list of writes, one after the other, to the hub and to Berth's own store. One list
+//! may have both, where Berth stores a system's own kinds and the hub stores Kubernetes' kinds.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{Conflict, HubCommitter};
 
 /// Outcome of one write.
 enum WriteOutcome<'a> {
-    /// The hub's object after it.
+    /// The hub's object after the write.
     There(&'a Write, Value),
     /// The object stored here.
     Here(Arc<Object>),
@@ -43,8 +43,8 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Whether `write`, in a dry run, is to an object that an earlier write would have made: that
-    /// object does not exist, so the write cannot be tried.
+    /// Whether `write`, in a dry run, is to an object that an earlier write would have created. That
+    /// object does not exist, so that the write cannot be tried.
     fn is_moot(&self, write: &Write) -> bool {
         self.commit.dry_run && self.created.contains(&write.key)
     }
@@ -70,8 +70,9 @@ impl HubCommitter {
         }
         let mut progress = Progress::of(commit);
         progress.guards = self.own_guards(commit);
-        let made = self.make_all(&mut progress).await;
-        // Wait for completed writes even where the rest is refused: the next decision must count them.
+        let outcome = self.make_all(&mut progress).await;
+        // Wait for the copies of completed writes even where the rest is refused: the next decision has
+        // to count them.
         let mut objects = Vec::new();
         for done in progress.done {
             objects.push(match done {
@@ -79,10 +80,11 @@ impl HubCommitter {
                 WriteOutcome::Here(object) => object,
             });
         }
-        made.map(|()| objects)
+        outcome.map(|()| objects)
     }
 
-    /// The guards for Berth's own store: all but those of copies, which the writes to the hub change.
+    /// The guards for Berth's own store: all except the guards of copies, which the writes to the hub
+    /// change.
     fn own_guards(&self, commit: &Commit) -> Vec<Guard> {
         let holds = |guard: &&Guard| match guard {
             Guard::Unchanged { key, .. } => !self.resources.contains(&key.resource),
@@ -109,7 +111,7 @@ impl HubCommitter {
         Ok(())
     }
 
-    /// Makes one write to the hub.
+    /// Makes a single write to the hub.
     async fn make_there<'a>(&self, progress: &mut Progress<'a>, write: &'a Write) -> Result<(), CommitError> {
         let commit = progress.commit;
         if progress.is_moot(write) {
@@ -132,29 +134,32 @@ impl HubCommitter {
             .await?;
         if let Err(overruled) = self.stands(commit, write, &before, &answer).await {
             // Wait for the copy of the object that stays on the hub, as after a write.
-            let left = overruled.left.map(|left| WriteOutcome::There(write, left));
-            progress.done.extend(left);
+            let remaining = overruled
+                .left
+                .map(|remaining| WriteOutcome::There(write, remaining));
+            progress.done.extend(remaining);
             return Err(overruled.error);
         }
-        let stays = match write.verb {
-            Verb::Create if !commit.dry_run => self.stays(commit, write, &answer).await,
+        let result = match write.verb {
+            Verb::Create if !commit.dry_run => self.revert_if_late(commit, write, &answer).await,
             _ => Ok(()),
         };
-        if matches!(stays, Err(Conflict::TakenBack(_))) {
-            return stays.map_err(CommitError::from);
+        if matches!(result, Err(Conflict::TakenBack(_))) {
+            return result.map_err(CommitError::from);
         }
         if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
             progress.written.insert(&write.key, version.to_owned());
         }
-        // It is on the hub, so wait for it, even if it is unknown whether it may stay.
+        // The object is on the hub: wait for its copy, even if it is unknown whether the object may
+        // stay.
         progress.done.push(WriteOutcome::There(write, answer));
-        stays.map_err(CommitError::from)
+        result.map_err(CommitError::from)
     }
 
-    /// The object that `write` changes, after an earlier write of the list, or from the copy; null for
-    /// a new one.
+    /// The object that `write` changes: the result of an earlier write of the list, or the copy; null
+    /// for a new object.
     fn before(&self, progress: &Progress<'_>, write: &Write) -> Value {
-        let earlier = progress.done.iter().rev().find_map(|made| match made {
+        let earlier = progress.done.iter().rev().find_map(|outcome| match outcome {
             WriteOutcome::There(earlier, answer) if earlier.key == write.key => Some(answer.clone()),
             _ => None,
         });
@@ -165,27 +170,27 @@ impl HubCommitter {
         }
     }
 
-    /// Makes adjacent writes to the own store together. The first of them pass the guards: later ones
-    /// would fail, since the writes change the guarded objects.
+    /// Makes adjacent writes to Berth's own store together. Only the first such group checks the
+    /// guards: later ones would fail, since the writes change the guarded objects.
     async fn make_here<'a>(&self, progress: &mut Progress<'a>, run: &'a [Write]) -> Result<(), CommitError> {
         let commit = progress.commit;
-        let asked = run.iter().filter(|write| !progress.is_moot(write));
+        let effective = run.iter().filter(|write| !progress.is_moot(write));
         let own = Commit {
             actor: commit.actor,
             manager: commit.manager.clone(),
             cause: commit.cause.clone(),
-            writes: asked.cloned().collect(),
+            writes: effective.cloned().collect(),
             guards: std::mem::take(&mut progress.guards),
             dry_run: commit.dry_run,
         };
-        let mut made = self.own.commit(own).await?.into_iter();
+        let mut stored = self.own.commit(own).await?.into_iter();
         for write in run {
             let object = if progress.is_moot(write) {
                 None
             } else {
-                made.next()
+                stored.next()
             };
-            let object = object.map_or_else(|| self.shown(&write.object), Ok)?;
+            let object = object.map_or_else(|| self.unstored(&write.object), Ok)?;
             progress.done.push(WriteOutcome::Here(object));
         }
         let created = run.iter().filter(|write| write.verb == Verb::Create);

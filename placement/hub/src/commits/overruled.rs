@@ -1,6 +1,6 @@
-//! Changes that the hub's own policies and webhooks make to a decision. They run while the hub stores a
-//! write, after every guard of Berth, so the result is compared with the decision. Differences are
-//! reverted, and reported.
+//! Changes that the hub's own policies and webhooks make to a decision. Policies and webhooks run while
+//! the hub stores a write, after every guard of Berth. So the result is compared with the decision.
+//! Differences are reverted, and reported.
 
 use berth_apimachinery::overruled::{self, Absent};
 use berth_apimachinery::write::{CommitError, Verb, Write, WriteRefusal};
@@ -14,15 +14,15 @@ use crate::wire::{self, Ask};
 
 /// A write whose content the hub changed.
 pub(super) struct OverruledWrite {
-    /// The hub's present object; `None` where a created object is gone again.
+    /// The hub's present object; `None` where a created object was deleted again.
     pub(super) left: Option<Value>,
-    /// Refusal with that message.
+    /// The refusal, with a message about the changes.
     pub(super) error: CommitError,
 }
 
 impl HubCommitter {
-    /// Whether `answer` is the result of `write` on `before` (null for a new object). Differences are
-    /// reverted, as far as the hub allows it.
+    /// Checks that `answer` is the result of `write` on `before` (null for a new object). Differences
+    /// are reverted, as far as the hub allows it.
     pub(super) async fn stands(
         &self,
         commit: &Commit,
@@ -52,7 +52,7 @@ impl HubCommitter {
         }))
     }
 
-    /// Reverts the hub's result of `write`; returns the hub's present object and the outcome.
+    /// Reverts the hub's result of `write`, and returns the hub's present object and the outcome.
     async fn undo(
         &self,
         actor: &str,
@@ -82,7 +82,7 @@ impl HubCommitter {
         }
     }
 
-    /// Writes `before` over `answer`, unless it changed meanwhile.
+    /// Writes `before` over `answer`, unless the object changed meanwhile.
     async fn put_back(
         &self,
         actor: &str,
@@ -114,7 +114,7 @@ fn changed(write: &Write, before: &Value, answer: &Value) -> Option<String> {
     if write.subresource != "status" {
         return overruled::first(&write.object, before, answer, Absent::MayBePruned);
     }
-    // Only that is written through it.
+    // Only the status is written through the subresource.
     let status = |object: &Value| json!({"status": object["status"]});
     let [decided, before, answer] = [&write.object, before, answer].map(status);
     overruled::first(&decided, &before, &answer, Absent::MayBePruned)

@@ -1,5 +1,5 @@
-//! Whether the hub refused a write because of a missing right. A refusal by admission has the same code
-//! and reason, so the hub is asked about the writer's rights.
+//! Check whether the hub refused a write because of a missing right. A refusal by admission has the
+//! same code and reason, so that an access review about the writer's rights decides.
 
 use berth_apimachinery::StatusReason;
 use berth_apimachinery::write::{CommitError, Write, WriteRefusal};
@@ -9,11 +9,12 @@ use serde_json::json;
 use super::HubCommitter;
 use crate::wire::Ask;
 
-/// Path at which a user asks for their rights.
+/// Path of access reviews of a user's own rights.
 const SELF_REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 impl HubCommitter {
-    /// The hub's refusal of `write` as `actor`; as [`WriteRefusal::Forbidden`] where a right is missing.
+    /// Returns the hub's refusal of `write` as `actor`, as [`WriteRefusal::Forbidden`] where a right is
+    /// missing.
     pub(super) async fn explained(&self, actor: &str, write: &Write, refused: CommitError) -> CommitError {
         if refused.why == WriteRefusal::Refused
             && refused.status.is(StatusReason::Forbidden)
@@ -26,7 +27,7 @@ impl HubCommitter {
 
     /// Whether `actor` has no right to make `write`, or Berth none to act as `actor`.
     async fn lacks_right(&self, actor: &str, write: &Write) -> bool {
-        // A deletion has no object, and needs none: it is of no subresource.
+        // A deletion has no object and no apiVersion, which only a subresource would need.
         let api_version = write.object["apiVersion"].as_str().unwrap_or_default();
         let Ok(subresource) = self.served(api_version, write).await else {
             return false;
@@ -51,7 +52,8 @@ impl HubCommitter {
         };
         match self.wire.send(ask).await {
             Ok(answer) => answer["status"]["allowed"] == false,
-            // Every authenticated user may ask this, so it is Berth that may not act as this one.
+            // Every authenticated user may create this review, so that the refusal means that Berth may
+            // not impersonate `actor`.
             Err(status) => status.is(StatusReason::Forbidden),
         }
     }

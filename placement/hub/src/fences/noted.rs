@@ -1,4 +1,4 @@
-//! Notes of a fence about the writes that are about to be done under it.
+//! Notes of a fence about the writes that are about to be made under it.
 
 use berth_apimachinery::write::{Verb, Write};
 use berth_apimachinery::{GroupResource, Key};
@@ -12,14 +12,14 @@ pub(super) struct NotedWrite {
     resource: String,
     namespace: String,
     name: String,
-    /// The hub's version before the write; empty for an object that is about to be made.
+    /// The hub's version before the write; empty for an object that is about to be created.
     pub(super) version: String,
-    /// Process that noted it.
+    /// Identity of the process that noted the write.
     pub(super) holder: String,
 }
 
 impl NotedWrite {
-    /// The note of `write`, made on the hub's `version`, by `holder`.
+    /// The note of `write` on the hub's `version`, by `holder`.
     pub(super) fn of(write: &Write, version: &str, holder: &str) -> Self {
         let is_create = write.verb == Verb::Create;
         Self {
@@ -58,7 +58,7 @@ impl NotedWrite {
         })
     }
 
-    /// Whether it is for the object at `key`.
+    /// Whether the note is about the object at `key`.
     pub(super) fn is_of(&self, key: &Key) -> bool {
         let resource = key.resource;
         (self.group.as_str(), self.resource.as_str()) == (resource.group, resource.resource)
@@ -66,9 +66,9 @@ impl NotedWrite {
             && *self.name == *key.name
     }
 
-    /// Its key, where it is of a resource that `own` has too: the names of groups and resources live as
-    /// long as the program. A fence counts the same resources in every replica; other keys do not
-    /// count.
+    /// The key of the noted object, where one of the keys `own` has the same resource: names of groups
+    /// and resources are static, so that they are taken from `own`. A fence counts the same resources
+    /// in every replica, and keys of other resources do not count.
     pub(super) fn key(&self, own: &[&Key]) -> Option<Key> {
         let same =
             |resource: &GroupResource| resource.group == self.group && resource.resource == self.resource;

@@ -11,20 +11,20 @@ use serde_json::Value;
 
 /// The namespaces of the hub.
 pub(super) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
-/// Number of changes of namespaces that are considered together.
+/// Most changes of namespaces that are processed together.
 const TOGETHER: usize = 256;
 
-/// The namespaces that concern a system, kept current by their copies.
+/// The namespaces that concern a system, updated from their copies.
 pub(super) struct NamespaceScope {
     concerns: Concerns,
     namespaces: HashSet<Arc<str>>,
     /// Namespaces that no longer concern a system, but may have objects that do.
-    left: HashSet<Arc<str>>,
+    former: HashSet<Arc<str>>,
     changes: Box<dyn Watch>,
 }
 
 impl NamespaceScope {
-    /// The namespaces that are known now.
+    /// The present state of the namespaces.
     ///
     /// # Errors
     /// As [`berth_storage::Source::list`] and [`berth_storage::Source::watch`].
@@ -40,7 +40,7 @@ impl NamespaceScope {
         Ok(Self {
             concerns,
             namespaces,
-            left: HashSet::new(),
+            former: HashSet::new(),
             changes,
         })
     }
@@ -50,42 +50,43 @@ impl NamespaceScope {
         self.namespaces.contains(namespace) || is_worth(&self.concerns, object)
     }
 
-    /// Waits until namespaces change. Those that concern the system now and did not before. Cancel safe.
+    /// Waits until namespaces change. Returns the namespaces that concern the system now and did not before.
+    /// Cancel safe.
     ///
     /// # Errors
     /// `Expired` when changes were missed.
     pub(super) async fn next(&mut self) -> Result<Vec<Arc<str>>, StoreError> {
-        let mut come = Vec::new();
+        let mut added = Vec::new();
         for event in self.changes.next(TOGETHER).await? {
             let name = &event.change.key.name;
             let is_ours = |object: &Arc<Object>| is_worth(&self.concerns, object.value());
             if event.change.new.as_ref().is_some_and(is_ours) {
-                self.left.remove(name);
+                self.former.remove(name);
                 if self.namespaces.insert(Arc::clone(name)) {
-                    come.push(Arc::clone(name));
+                    added.push(Arc::clone(name));
                 }
             } else if self.namespaces.remove(name) {
-                self.left.insert(Arc::clone(name));
+                self.former.insert(Arc::clone(name));
             }
         }
-        come.retain(|name| self.namespaces.contains(name));
-        Ok(come)
+        added.retain(|name| self.namespaces.contains(name));
+        Ok(added)
     }
 
-    /// The copies of `resource` in `store` that no longer concern the system: namespace and name. A namespace
-    /// none of whose objects does any more is forgotten.
+    /// The copies of `resource` in `store` that no longer concern the system, by namespace and name. A
+    /// namespace in which no object concerns the system any more is forgotten.
     pub(super) fn past(
         &mut self,
         store: &Arc<dyn Store>,
         resource: GroupResource,
     ) -> Vec<(Arc<str>, Arc<str>)> {
-        if self.left.is_empty() {
+        if self.former.is_empty() {
             return Vec::new();
         }
         let copies = store.cached(resource);
         let mut past = Vec::new();
         let concerns = &self.concerns;
-        self.left.retain(|namespace| {
+        self.former.retain(|namespace| {
             let mut is_held = false;
             for (name, copy) in copies.iter(Some(namespace), None) {
                 if is_worth(concerns, copy.value()) {
@@ -127,15 +128,15 @@ mod tests {
         name: &str,
         placed: &str,
     ) {
-        let there = store.cached(resource).get(namespace, name).is_some();
+        let exists = store.cached(resource).get(namespace, name).is_some();
         let value = json!({"apiVersion": "v1", "kind": "Any", "metadata": {
             "name": name, "namespace": namespace, "labels": {"placed": placed}}});
         let step = Step {
-            verb: if there { Verb::Update } else { Verb::Create },
+            verb: if exists { Verb::Update } else { Verb::Create },
             key: Key::new(resource, namespace, name),
             subresource: "",
             object: Some(Draft::new(&value).unwrap()),
-            expect: if there { Expect::Present } else { Expect::Absent },
+            expect: if exists { Expect::Present } else { Expect::Absent },
             guards: Vec::new(),
         };
         store.apply(vec![step]).await.unwrap();

@@ -38,7 +38,7 @@ impl Copies {
         hub_version.is_of(copy).then_some(hub_version.version)
     }
 
-    /// Waits, at most `limit`, until the hub's object at `key` passes `test` and its copy is the same.
+    /// Waits, at most `limit`, until the hub's object at `key` passes `test` and its copy is equal.
     /// Returns whether that happened.
     pub async fn until(
         &self,
@@ -48,13 +48,13 @@ impl Copies {
     ) -> bool {
         let shown = async {
             self.versions.until(key, test).await;
-            self.shown(key).await;
+            self.wait_for_copy(key).await;
         };
         tokio::time::timeout(limit, shown).await.is_ok()
     }
 
-    /// Waits until the copy at `key` is the hub's object.
-    async fn shown(&self, key: &Key) {
+    /// Waits until the copy at `key` equals the hub's object.
+    async fn wait_for_copy(&self, key: &Key) {
         // The watch begins before the first read, so that no change in between is missed.
         let Ok(mut changes) = self.store.watch(Scope::One(key.resource), self.store.revision()) else {
             return;

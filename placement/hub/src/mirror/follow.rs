@@ -1,7 +1,7 @@
-//! Following one kind: list, watch, and a new start when the watch is lost.
+//! Reflector of one kind: lists, watches, and lists again when the watch is lost.
 //!
-//! Where several replicas share a store, the leader writes the copies; it lists again when it becomes
-//! the leader. The others only track the hub's versions, to know which state a copy shows.
+//! Where several replicas share a store, the leader writes the copies, and lists again when it becomes
+//! the leader. The other replicas only track the hub's versions, to know which state a copy has.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,19 +24,20 @@ use super::concerned::{NAMESPACES, NamespaceScope};
 use super::versions::{HubVersion, HubVersions};
 use super::{CopyProgress, FROM_FILE, Progress};
 
-/// Number of objects of a list that are stored at once.
+/// Most objects of a list that are stored at once.
 const BATCH: usize = 256;
-/// Pauses before a hub that failed is asked again: the first time, and at most.
+/// Pauses between attempts at a hub that failed: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
 /// Pause before the next attempt at a kind that the hub does not have.
 const ABSENT: Duration = Duration::from_secs(5);
-/// Interval between checks for writes of the writing replica.
+/// Interval between checks whether the leader has written the copies.
 const LOOK: Duration = Duration::from_millis(200);
 /// Interval at which copies that no longer concern a system are removed.
 const TIDY: Duration = Duration::from_secs(30);
-/// When more namespaces than this come to concern a system at once, everything is listed again.
+/// Most namespaces that newly concern a system and are listed one by one; with more, all objects are
+/// listed again.
 const ONE_BY_ONE: usize = 8;
-/// Number of objects of a namespace that are asked for at once.
+/// Number of objects in a page of a list of a namespace.
 const PAGE: u32 = 500;
 
 /// Parts that the reflectors of all kinds share.
@@ -50,23 +51,23 @@ pub(super) struct ReflectorContext {
     pub(super) progress: Arc<watch::Sender<Progress>>,
 }
 
-/// Follows one kind.
+/// Copies one kind.
 pub(super) struct Reflector {
     shared: ReflectorContext,
     objects: Api<DynamicObject>,
     resource: GroupResource,
     served: ApiResource,
-    /// Test for the objects that are worth a copy, where not every object is.
+    /// Test for the objects that are copied, where not all are.
     concerns: Option<Concerns>,
-    /// Keys that this process has seen on the hub and not removed from the store.
+    /// Keys that this process has seen on the hub, and has not removed from the store.
     known: HashSet<Key>,
-    /// The list that is coming in.
+    /// The keys of the list that is being received.
     listed: HashSet<Key>,
     /// Drafts to store (`Some`) and keys to remove.
     pending: Vec<(Key, Option<Draft>)>,
     /// Whether copies of earlier processes were compared with a list.
     is_swept: bool,
-    /// Whether a list is in that the leader may not have written yet.
+    /// Whether this replica has received a list that the leader may not have written yet.
     is_awaiting: bool,
 }
 
@@ -99,14 +100,14 @@ impl Reflector {
         }
     }
 
-    /// Follows until the task is dropped.
+    /// Watches until the task is dropped.
     pub(super) async fn run(mut self) {
         loop {
             self.follow().await;
         }
     }
 
-    /// Follows until this replica becomes the leader, or has to list again.
+    /// Watches until this replica becomes the leader, or has to list again.
     async fn follow(&mut self) {
         let mut concerned = match self.concerned().await {
             Ok(concerned) => concerned,
@@ -132,9 +133,9 @@ impl Reflector {
                     self.look();
                     continue;
                 }
-                come = news(&mut concerned) => {
-                    let Ok(come) = come else { return };
-                    if come.len() > ONE_BY_ONE || self.fetch(&come).await.is_err() {
+                added = news(&mut concerned) => {
+                    let Ok(added) = added else { return };
+                    if added.len() > ONE_BY_ONE || self.fetch(&added).await.is_err() {
                         return;
                     }
                     continue;
@@ -157,7 +158,7 @@ impl Reflector {
                 }
                 Some(Err(problem)) => {
                     let problem = told(&problem);
-                    // One line for each kind of problem: it may last.
+                    // A problem may last: it is logged only when it changes.
                     if last_problem.as_ref() != Some(&problem) {
                         tracing::warn!(resource = %self.resource, problem, "cannot list or watch on the hub; retrying");
                     }
@@ -170,25 +171,26 @@ impl Reflector {
         }
     }
 
-    /// Objects to copy, where not all are: known once the copies of the namespaces exist.
+    /// The selection of objects to copy, where not all are copied. It is known once the copies of the
+    /// namespaces exist.
     async fn concerned(&self) -> Result<Option<NamespaceScope>, StoreError> {
         let Some(concerns) = &self.concerns else {
             return Ok(None);
         };
         let is_known = |progress: &Progress| {
-            // Where none are copied, none is concerned.
+            // Where namespaces are not copied, no namespace is concerned.
             let namespaces = progress.get(&NAMESPACES);
             namespaces.is_none_or(|copied| matches!(copied, CopyProgress::Complete | CopyProgress::Absent))
         };
-        // It fails only when the sender is gone, which `shared` holds.
+        // This fails only when the sender is dropped, which `shared` owns.
         drop(self.shared.progress.subscribe().wait_for(is_known).await);
         NamespaceScope::begin(Arc::clone(concerns), &self.shared.store)
             .await
             .map(Some)
     }
 
-    /// Copies the objects in `namespaces`, which were not concerned before. Events of the watch about
-    /// these objects may be older at first; they end with the newest state.
+    /// Copies the objects in `namespaces`, which were not concerned before. At first, events of the
+    /// watch about these objects may be older than the copies; the last event has the newest state.
     async fn fetch(&mut self, namespaces: &[Arc<str>]) -> Result<(), kube::Error> {
         for namespace in namespaces {
             let objects: Api<DynamicObject> =
@@ -200,7 +202,8 @@ impl Reflector {
                     tracing::warn!(resource = %self.resource, %namespace, problem, "cannot list or watch on the hub; retrying");
                 })?;
                 for object in list.items {
-                    // A list of all may be coming in, and does not have to hold it any more.
+                    // A list of all objects that is being received may lack this object, which
+                    // therefore counts as listed.
                     let key = self.put(object, None);
                     self.listed.extend(key);
                 }
@@ -227,10 +230,9 @@ impl Reflector {
         self.flush().await;
     }
 
-    /// Applies an event of the hub. Of objects without need of a copy, only existing copies are
-    /// updated.
+    /// Applies an event of the hub. Of objects that need no copy, only existing copies are updated.
     async fn take(&mut self, event: Event<DynamicObject>, concerned: Option<&mut NamespaceScope>) {
-        // Not shared across an await: a watch is for one task.
+        // The reference is not shared across an await, since a watch belongs to one task.
         match event {
             Event::Init => {
                 self.listed.clear();
@@ -275,7 +277,7 @@ impl Reflector {
         });
     }
 
-    /// The hub does not have the kind: as if there were no objects.
+    /// Records that the hub does not have the kind, which is then treated as a kind without objects.
     async fn miss(&mut self) {
         let is_news = self.shared.progress.borrow().get(&self.resource) != Some(&CopyProgress::Absent);
         if is_news {
@@ -288,7 +290,7 @@ impl Reflector {
         self.say(CopyProgress::Absent);
     }
 
-    /// A problem keeps the first copies from coming. Existing copies stay unchanged.
+    /// Records the problem that delays the first copies. Existing copies stay unchanged.
     fn stumble(&self, problem: &str) {
         let is_waiting = !matches!(
             self.shared.progress.borrow().get(&self.resource),
@@ -299,7 +301,7 @@ impl Reflector {
         }
     }
 
-    /// Looks whether the leader has written all that was listed.
+    /// Checks whether the leader has written all listed objects.
     fn look(&mut self) {
         let copies = self.shared.store.cached(self.resource);
         let is_there = |key: &Key| copies.get(&key.namespace, &key.name).is_some();
@@ -330,7 +332,7 @@ impl Reflector {
             return None;
         }
         let draft = value.and_then(|mut value| {
-            // Items of some lists have no apiVersion and kind.
+            // Items of some lists lack apiVersion and kind.
             value["apiVersion"] = Value::from(self.served.api_version.clone());
             value["kind"] = Value::from(self.served.kind.clone());
             Draft::new(&value).map_err(|problem| problem.to_string())
@@ -346,23 +348,23 @@ impl Reflector {
         self.known.insert(key.clone());
         if self.writes() {
             self.pending.push((key.clone(), Some(draft)));
-            // The version is known before the copy is stored, so that a reader of the copy can write on
-            // it.
+            // The version is recorded before the copy is stored, so that a reader of the copy can write
+            // on its version.
         }
         self.shared.versions.note([(key.clone(), Some(hub_version))]);
         Some(key)
     }
 
-    /// Takes note that the object at `key` is gone, and plans to remove its copy.
+    /// Records that the object at `key` was deleted, and plans to remove its copy.
     fn remove(&mut self, key: Key) {
-        // No copy of it will come.
+        // No copy of the object will be written.
         self.listed.remove(&key);
         if self.writes() {
             self.known.remove(&key);
             self.pending.push((key, None));
         } else {
-            // Stays known, so that it is removed by the time this replica becomes the leader, if no
-            // other has done it.
+            // The key stays known, so that this replica removes the copy when it becomes the leader,
+            // unless another replica has done so.
             self.shared.versions.note([(key, None)]);
         }
     }
@@ -372,11 +374,11 @@ impl Reflector {
         copies.get(&key.namespace, &key.name).is_some()
     }
 
-    /// The list is complete: objects that are not in it are gone. The first time this includes copies
-    /// of an earlier process, later only those that this process knows. Defaults in addition to the
-    /// copies stay.
+    /// Ends a list: objects that it does not contain do not exist any more, and their copies are
+    /// removed. After the first list, these include copies of earlier processes; later, only copies
+    /// that this process knows. Defaults among the copies stay.
     async fn finish(&mut self) {
-        let mut gone: HashSet<Key> = self.known.difference(&self.listed).cloned().collect();
+        let mut deleted: HashSet<Key> = self.known.difference(&self.listed).cloned().collect();
         if self.writes() && !self.is_swept {
             let copies = self.shared.store.cached(self.resource);
             let earlier = copies
@@ -387,10 +389,10 @@ impl Reflector {
                     namespace: Arc::clone(&name.namespace),
                     name: Arc::clone(&name.name),
                 });
-            gone.extend(earlier.filter(|key| !self.listed.contains(key)));
+            deleted.extend(earlier.filter(|key| !self.listed.contains(key)));
             self.is_swept = true;
         }
-        for key in gone {
+        for key in deleted {
             self.remove(key);
         }
         self.flush().await;
@@ -411,7 +413,8 @@ impl Reflector {
                     | StoreError::AlreadyExists { .. }
                     | StoreError::NotFound { .. },
                 ) => {
-                    // The former leader has written it: the present object is read and replaced.
+                    // The former leader has written an object: the present objects are read and
+                    // replaced.
                     if let Err(problem) = self.shared.store.list(self.resource, At::Latest).await {
                         self.pause(&problem).await;
                     }
@@ -419,8 +422,8 @@ impl Reflector {
                 Err(problem) => self.pause(&problem).await,
             }
         }
-        let gone = self.pending.drain(..).filter(|(_, draft)| draft.is_none());
-        self.shared.versions.note(gone.map(|(key, _)| (key, None)));
+        let deleted = self.pending.drain(..).filter(|(_, draft)| draft.is_none());
+        self.shared.versions.note(deleted.map(|(key, _)| (key, None)));
     }
 
     async fn pause(&self, problem: &StoreError) {
@@ -428,11 +431,11 @@ impl Reflector {
         tokio::time::sleep(PAUSES.1).await;
     }
 
-    /// The step that makes the copy at `key` equal to `draft`, or deletes it; nothing where that is so
-    /// already.
+    /// The step that makes the copy at `key` equal to `draft`, or deletes it; `None` where no step is
+    /// needed.
     fn step(&self, key: &Key, draft: &Option<Draft>) -> Option<Step> {
-        let there = self.stored(key);
-        let (verb, expect) = match (draft, there) {
+        let exists = self.stored(key);
+        let (verb, expect) = match (draft, exists) {
             (Some(_), true) => (Verb::Update, Expect::Present),
             (Some(_), false) => (Verb::Create, Expect::Absent),
             (None, true) => (Verb::Delete, Expect::Present),
@@ -449,7 +452,7 @@ impl Reflector {
     }
 }
 
-/// The namespaces that are newly `concerned`; none where everything is copied.
+/// Waits for newly `concerned` namespaces; there are none where all objects are copied.
 async fn news(concerned: &mut Option<NamespaceScope>) -> Result<Vec<Arc<str>>, StoreError> {
     match concerned {
         Some(concerned) => concerned.next().await,
@@ -468,8 +471,8 @@ fn is_absent(problem: &watcher::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 
-/// The manager of the newest managed fields. Times are of whole seconds: of several in one, the last in the
-/// list.
+/// The manager of the newest managed fields. Times are in whole seconds: of several entries in one second,
+/// the last of the list counts.
 fn manager(metadata: &ObjectMeta) -> Option<Arc<str>> {
     let entries = metadata.managed_fields.iter().flatten();
     let newest = entries.max_by_key(|entry| entry.time.as_ref().map(|time| time.0));

@@ -1,7 +1,8 @@
-//! State of the hub's object of a copy: a write is accepted only on the state of its decision.
+//! State of the hub's object of each copy: a write is accepted only on the state of its decision.
 //!
-//! A copy is known by its content. Where several replicas share a store, one of them writes the copies.
-//! The others know the state of the hub's object too, since each of them follows the hub by itself.
+//! A copy is identified by its content. Where several replicas share a store, one of them writes the
+//! copies. The others also know the state of the hub's objects, since each replica watches the hub by
+//! itself.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,14 +12,14 @@ use berth_apimachinery::{Draft, Key, Object};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// The newest state of one object that was seen on the hub.
+/// The newest observed state of one object of the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubVersion {
-    /// Fingerprint of its copy.
+    /// Fingerprint of the object's copy.
     print: u64,
-    /// Its resourceVersion.
+    /// The object's resourceVersion.
     pub(crate) version: String,
-    /// Its last field manager, by its managed fields, which copies do not have.
+    /// The object's last field manager, from its managed fields, which copies do not have.
     manager: Option<Arc<str>>,
 }
 
@@ -32,7 +33,7 @@ impl HubVersion {
         }
     }
 
-    /// Records that it was written by `manager`.
+    /// Returns the version with `manager` as its writer.
     pub fn by(mut self, manager: Option<Arc<str>>) -> Self {
         self.manager = manager;
         self
@@ -58,7 +59,7 @@ fn print(draft: &Draft) -> u64 {
     hasher.finish()
 }
 
-/// All of them.
+/// The newest observed state of each object of the hub.
 pub struct HubVersions {
     known: Mutex<HashMap<Key, HubVersion>>,
     /// Counts changes.
@@ -85,10 +86,10 @@ impl HubVersions {
         self.known.lock().get(key)?.manager.clone()
     }
 
-    /// Takes note of objects that were seen (`Some`) or seen to go (`None`).
-    pub fn note(&self, seen: impl IntoIterator<Item = (Key, Option<HubVersion>)>) {
+    /// Records objects that were observed (`Some`) or deleted (`None`).
+    pub fn note(&self, observed: impl IntoIterator<Item = (Key, Option<HubVersion>)>) {
         let mut known = self.known.lock();
-        for (key, hub_version) in seen {
+        for (key, hub_version) in observed {
             match hub_version {
                 Some(hub_version) => known.insert(key, hub_version),
                 None => known.remove(&key),
@@ -101,7 +102,7 @@ impl HubVersions {
     /// Waits until the known state of `key` passes `test`.
     pub async fn until(&self, key: &Key, test: impl Fn(Option<&HubVersion>) -> bool) {
         let mut changes = self.changes.subscribe();
-        // It fails only when the sender is gone, which this borrows.
+        // This fails only when the sender is dropped, which is borrowed here.
         drop(changes.wait_for(|_| test(self.known.lock().get(key))).await);
     }
 }
@@ -135,12 +136,12 @@ mod tests {
         let is_there = |hub_version: Option<&HubVersion>| {
             hub_version.is_some_and(|hub_version| hub_version.reached("2"))
         };
-        let seen = versions.until(&key, is_there);
+        let waiting = versions.until(&key, is_there);
         let noted = async {
             tokio::task::yield_now().await;
             versions.note([(key.clone(), Some(hub_version.clone()))]);
         };
-        tokio::join!(seen, noted);
+        tokio::join!(waiting, noted);
         assert_eq!(versions.get(&key), Some(hub_version.clone()));
     }
 }

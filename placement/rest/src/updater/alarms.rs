@@ -1,4 +1,4 @@
-//! Alarms: when time alone may change which object.
+//! Alarms: the times at which objects may change without a write.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use berth_apimachinery::Timestamp;
 
 use super::{Item, Subject};
 
-/// The longest sleep before the clock is considered again, since clocks can be set.
+/// The longest sleep before the clock is read again, since clocks can be set.
 const NAP: Duration = Duration::from_secs(30);
 
 /// Times at which objects may change without a write.

@@ -1,4 +1,4 @@
-//! The subjects of existing objects, with the data of each: to find deleted ones.
+//! Index of the subjects of existing objects, with data about each, by which deleted objects are found.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,26 +18,26 @@ pub(super) struct SubjectIndex {
     demands: HashMap<Key, DemandState>,
 }
 
-/// Knowledge of a demand in addition to its object.
+/// Data about a demand in addition to its object.
 struct DemandState {
     tally: Tally,
-    /// The last comparison, where it is observed.
+    /// The last comparison, where the demand is observed.
     compared: Option<Arc<ComparisonCache>>,
 }
 
 impl SubjectIndex {
-    /// Stores rendered objects. `count` gets the added and removed Decisions, by their classes.
-    pub(super) fn put(&mut self, made: &ObjectDraft, mut count: impl FnMut(Tally, isize)) {
-        let place = made.draft.as_ref().and(made.key.as_ref());
-        match (&made.subject, place) {
+    /// Stores rendered objects. `count` gets the properties of added and removed Decisions.
+    pub(super) fn put(&mut self, object: &ObjectDraft, mut count: impl FnMut(Tally, isize)) {
+        let place = object.draft.as_ref().and(object.key.as_ref());
+        match (&object.subject, place) {
             (Subject::Target(cluster), Some(place)) => {
                 self.targets.insert(Arc::clone(cluster), Arc::clone(&place.name));
             }
             (Subject::Target(cluster), None) => drop(self.targets.remove(cluster)),
             (Subject::Demand(demand), _) => {
-                let is = made.tally.filter(|_| place.is_some()).map(|tally| DemandState {
+                let is = object.tally.filter(|_| place.is_some()).map(|tally| DemandState {
                     tally,
-                    compared: made.compared.clone(),
+                    compared: object.compared.clone(),
                 });
                 if let Some(is) = &is {
                     count(is.tally, 1);

@@ -1,4 +1,4 @@
-//! Making one virtual object from the engine's knowledge of its subject.
+//! Rendering of one virtual object from the engine's snapshot.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::projection::{CLUSTER_DECISIONS, DECISIONS, Projection, TARGETS};
 use crate::render::{self, RenderedDecision};
 use crate::tallies::Tally;
 
-/// A subject whose object is to be made.
+/// A subject whose object has to be rendered.
 pub(super) struct MissingObject {
     pub(super) subject: Subject,
-    /// The name of the object about a target, if it was made before.
+    /// The name of the object about a target, if the object was rendered before.
     pub(super) name: Option<Arc<str>>,
     /// The last comparison of an observed demand.
     pub(super) compared: Option<Arc<ComparisonCache>>,
 }
 
-/// One made object (or, with no draft, a deleted one).
+/// A rendered object; without a draft, a deleted object.
 pub(super) struct ObjectDraft {
     pub(super) subject: Subject,
     pub(super) key: Option<Key>,
@@ -35,7 +35,7 @@ pub(super) struct ObjectDraft {
     pub(super) tally: Option<Tally>,
     /// The last comparison, where the demand is observed.
     pub(super) compared: Option<Arc<ComparisonCache>>,
-    /// Whether its comparison was postponed for lack of time.
+    /// Whether the comparison was postponed for lack of time.
     pub(super) waits: bool,
 }
 
@@ -52,7 +52,7 @@ impl ObjectDraft {
         }
     }
 
-    /// Adds the rendered objects of it.
+    /// Adds the rendered object.
     fn with(mut self, rendered: Option<RenderedDecision>) -> Self {
         let Some(RenderedDecision { value, due_at }) = rendered else {
             return self;
@@ -93,12 +93,12 @@ impl VirtualObjects {
     }
 }
 
-/// Makes objects at one instant.
+/// Renders objects at one instant.
 pub(super) struct Maker {
     pub(super) snapshot: Snapshot,
     pub(super) shown: VirtualObjects,
     pub(super) engine: Arc<Engine>,
-    /// Whether all there is is known. On half of it nothing is compared.
+    /// Whether all objects are known. Otherwise nothing is compared.
     pub(super) is_complete: bool,
     /// Limit on decisions for comparisons.
     pub(super) budget: Budget,
@@ -107,7 +107,7 @@ pub(super) struct Maker {
 }
 
 impl Maker {
-    /// Makes the object about the `demanded` one.
+    /// Renders the object about the `demanded` subject.
     pub(super) fn make(&mut self, demanded: MissingObject) -> ObjectDraft {
         match &demanded.subject {
             Subject::Target(cluster) => {
@@ -123,14 +123,14 @@ impl Maker {
 
     fn target(&self, cluster: &str, demanded: MissingObject) -> ObjectDraft {
         let target = self.snapshot.inventory.target_of(cluster, self.now);
-        let made = target.map(|(name, view)| {
+        let object = target.map(|(name, view)| {
             let dialect = self.snapshot.dialect.name();
             let key = Key::new(TARGETS, "", &names::join(&name, dialect));
             let old = self.shown.get(&key).map(|old| &**old);
             let rendered = render::target(dialect, &key.name, &view, self.now, old);
             (key, rendered)
         });
-        let (key, rendered) = made.unzip();
+        let (key, rendered) = object.unzip();
         let key = key.or_else(|| demanded.name.map(|name| Key::new(TARGETS, "", &name)));
         ObjectDraft::nothing(demanded.subject, key).with(rendered)
     }
@@ -151,7 +151,8 @@ impl Maker {
             }
             None => demanded.compared.filter(|_| is_observed),
         };
-        let observed = is_observed.then(|| observed::told(&view, compared.as_deref(), self.grace, self.now));
+        let observed =
+            is_observed.then(|| observed::agreement_text(&view, compared.as_deref(), self.grace, self.now));
         let shown = render::DemandRow {
             snapshot: &self.snapshot,
             demand,
@@ -171,8 +172,8 @@ impl Maker {
         }
     }
 
-    /// Whether `demand`, which others decide, is to be compared now. A demand without a place is
-    /// decided in any case, to give the reasons.
+    /// Whether `demand`, which another scheduler decides, has to be decided now. A demand without a
+    /// place is decided in any case, to report the reasons.
     fn decides(&mut self, demand: &Key, phase: Phase) -> bool {
         let is_decided_anyway = matches!(phase, Phase::Pending | Phase::Invalid);
         is_decided_anyway || self.budget.decides(&self.snapshot, demand)

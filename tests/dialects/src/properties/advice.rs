@@ -1,5 +1,4 @@
-//! Property that advice holds: its patches, made on the server as a person would make them, have the target
-//! fit.
+//! Property of advice: after its patches, applied to the server as by a user, the target fits.
 
 use std::sync::Arc;
 
@@ -13,10 +12,10 @@ use super::laws::Matter;
 use super::server::Server;
 use crate::foreign;
 
-/// Targets that are advised about of each demand.
+/// Number of targets with advice for each demand.
 const TARGETS: usize = 4;
 
-/// Every set of every target, each on a server of its own.
+/// Applies every set of every target, each on a server of its own.
 pub(crate) fn holds(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     let dialect = &server.snapshot.dialect;
     let catalog = Catalog::new(dialect.kinds().into_iter().chain(foreign::kinds()));
@@ -31,18 +30,18 @@ pub(crate) fn holds(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     let advice = advice.map_err(|problem| format!("{}: no advice: {problem}", matter.demand))?;
     for advised in &advice.targets {
         for set in &advised.advice {
-            let told = |problem: String| {
+            let with_context = |problem: String| {
                 let words: Vec<&str> = set.changes.iter().map(|change| change.message.as_str()).collect();
                 let (demand, cluster) = (matter.demand, &advised.cluster_name);
                 format!("{demand}: to have {cluster} fit, {}: {problem}", words.join("; "))
             };
-            applied(matter.demand, advised, set, &server).map_err(told)?;
+            applied(matter.demand, advised, set, &server).map_err(with_context)?;
         }
     }
     Ok(())
 }
 
-/// Checks that the server takes the patches of `set`, and that the target then has the outcome of `set`.
+/// Checks that the server accepts the patches of `set`, and that the target then has the outcome of `set`.
 fn applied(demand: &Key, advised: &TargetAdvice, set: &Set, server: &Server) -> Result<(), String> {
     let mut after = server.clone();
     let mut chosen: Option<Vec<String>> = None;
@@ -103,7 +102,7 @@ fn clusters(patch: &Patch, server: &Server) -> Result<Vec<String>, String> {
     targets.iter().map(cluster).collect()
 }
 
-/// Applies one patch as the server takes it from a person.
+/// Applies one patch, as the server does for a user.
 fn change(server: &mut Server, patch: &Patch) -> Result<(), String> {
     match &patch.form {
         Form::Hidden(_) => Err("nothing is hidden here".to_owned()),

@@ -1,36 +1,37 @@
-//! One generated world, shown as the YAML it stands for.
+//! One generated world, which is printed as YAML.
 
 use std::fmt;
 
 use berth_apimachinery::{Timestamp, time};
 use serde_json::{Value, json};
 
-/// One world to decide on.
+/// One world for decisions.
 #[derive(Clone)]
 pub struct Case {
-    /// Everything stored, demands among it, with status. Each object passes the validation of its kind.
+    /// All stored objects, including demands, with status. Each object passes the validation of its
+    /// kind.
     pub objects: Vec<Value>,
     /// The dialect's part of a SchedulerConfiguration, where there is one.
     pub config: Option<Value>,
-    /// The instant decisions are made at.
+    /// The instant of decisions.
     pub now: Timestamp,
-    /// A target that is infeasible for every demand here; `None` where adding one may change a pick (Fleet
-    /// with topology spread or a property sorter).
+    /// A target that is infeasible for every demand here; `None` where an additional target may change a pick
+    /// (Fleet with topology spread or a property sorter).
     pub infeasible: Option<Value>,
-    /// Steps after all demands were decided and their writes made; demands are decided again after each.
+    /// Steps after the decisions on all demands and their writes; demands are decided again after each.
     pub later: Vec<Later>,
 }
 
-/// One thing that happens to a world.
+/// One later step in a world.
 #[derive(Clone)]
 pub enum Later {
-    /// A merge patch (RFC 7386) over the stored object with this apiVersion, kind and name, so that what the
-    /// dialect wrote stays; without such an object it is a new one.
+    /// A merge patch (RFC 7386) over the stored object with this apiVersion, kind and name, so that the
+    /// dialect's writes stay. Without such an object, it is created.
     Merge(Value),
-    /// The object with this apiVersion, kind and name is deleted, if it is there: marked while it has
-    /// finalizers.
+    /// The object with this apiVersion, kind and name is deleted, if it exists; while it has
+    /// finalizers, it is only marked.
     Delete(Value),
-    /// So many seconds go by.
+    /// This number of seconds passes.
     Wait(i64),
 }
 

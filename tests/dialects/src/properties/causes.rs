@@ -1,4 +1,4 @@
-//! The funnel and the cause, counted again from what the API shows of every target.
+//! The funnel and the cause, counted again from the API's view of every target.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ pub(crate) fn hold(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     };
     let report = server.snapshot.report(&decision);
     let inventory = server.inventory();
-    // A name of which there is no cluster is no target.
+    // A name without a cluster is no target.
     let targets: Vec<&Candidate> = report
         .candidates
         .iter()
         .filter(|candidate| !candidate.target.is_empty())
         .collect();
-    let told = |problem: String| format!("{demand}: {problem}");
-    funnel(inventory, &report.funnel, &targets).map_err(told)?;
+    let with_context = |problem: String| format!("{demand}: {problem}");
+    funnel(inventory, &report.funnel, &targets).map_err(with_context)?;
     let Some(cause) = report::cause(inventory, &decision) else {
         return Ok(());
     };
@@ -45,7 +45,7 @@ pub(crate) fn hold(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     };
     world
         .holds(&cause)
-        .map_err(|problem| told(format!("\"{cause}\": {problem}")))
+        .map_err(|problem| with_context(format!("\"{cause}\": {problem}")))
 }
 
 /// Every target counts at the first filter that refuses it.
@@ -88,12 +88,12 @@ fn funnel(
     }
 }
 
-/// Everything a cause is about, as the API shows it.
+/// Input of a cause, from the API.
 struct World<'a> {
     inventory: &'a dyn Inventory,
     decision: &'a Decision,
     views: BTreeMap<&'a str, TargetView>,
-    /// The targets to choose from.
+    /// The targets in scope.
     scope: Vec<&'a Candidate>,
 }
 
@@ -125,20 +125,28 @@ impl World<'_> {
         }
     }
 
-    fn has(&self, target: &Candidate, asked: &Requirement) -> bool {
+    fn has(&self, target: &Candidate, requirement: &Requirement) -> bool {
         let view = self.views.get(&*target.cluster_name);
-        asked.matches(view.and_then(|view| view.labels.get(&asked.key)))
+        requirement.matches(view.and_then(|view| view.labels.get(&requirement.key)))
     }
 
     fn labels(&self, requirements: &[(Requirement, usize)]) -> Result<(), String> {
-        let all = |target: &&&Candidate| requirements.iter().all(|(asked, _)| self.has(target, asked));
+        let all = |target: &&&Candidate| {
+            requirements
+                .iter()
+                .all(|(requirement, _)| self.has(target, requirement))
+        };
         if let Some(fits) = self.scope.iter().find(all) {
             return Err(format!("{} has all of the labels", fits.cluster_name));
         }
-        for (asked, told) in requirements {
-            let count = self.scope.iter().filter(|target| self.has(target, asked)).count();
-            if count != *told {
-                return Err(format!("{count} have {asked}"));
+        for (requirement, expected) in requirements {
+            let count = self
+                .scope
+                .iter()
+                .filter(|target| self.has(target, requirement))
+                .count();
+            if count != *expected {
+                return Err(format!("{count} have {requirement}"));
             }
         }
         Ok(())
@@ -155,7 +163,7 @@ impl World<'_> {
                     let unmet = selector
                         .requirements
                         .iter()
-                        .filter(|asked| !self.has(target, asked));
+                        .filter(|requirement| !self.has(target, requirement));
                     unmet.count().max(1)
                 }
                 None => self.inventory.steps(refusal.reason),
@@ -172,7 +180,7 @@ impl World<'_> {
         let steps: Vec<(usize, &&Candidate)> = refused.map(|target| (self.steps(target), target)).collect();
         let least = steps.iter().map(|(steps, _)| *steps).min().unwrap_or_default();
         let mut near = steps.iter().filter(|(steps, _)| *steps == least);
-        // Candidates that are as near stand in the order of their names.
+        // Equally near candidates are in the order of their names.
         let Some((_, first)) = near.next() else {
             return Err("nobody is refused".to_owned());
         };

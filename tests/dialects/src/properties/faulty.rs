@@ -1,9 +1,9 @@
-//! A dialect made to be wrong: each property of [`Property`] has one fault here that breaks it, so that the
-//! suite is seen to find it. Parcels want places in crates of their colour, one Slot object per place.
+//! A dialect with faults: each property of [`Property`] has one fault here that breaks it, which shows that
+//! the suite finds it. Parcels request places in crates of their colour, one Slot object per place.
 //!
-//! The template (`dialects/toy`) does not do for that: its toys want one box, and write nothing but
-//! themselves, which leaves nothing to get wrong for half of the properties; and faults do not belong into
-//! what others copy.
+//! The template (`dialects/toy`) does not suffice for that. Its toys request one box, and write only
+//! themselves, so that half of the properties cannot be broken; and a template for copies must not have
+//! faults.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ const PARCELS: GroupResource = GroupResource::new("parcels.example", "parcels");
 const CRATES: GroupResource = GroupResource::new("parcels.example", "crates");
 const SLOTS: GroupResource = GroupResource::new("parcels.example", "slots");
 
-/// Breaks the property it is given; with none, nothing is wrong.
+/// The broken property; `None` for a correct dialect.
 pub(crate) struct Faulty(pub(crate) Option<Property>);
 
 impl Dialect for Faulty {
@@ -79,7 +79,7 @@ struct Shelf {
     parcels: BTreeMap<Key, Arc<Object>>,
     crates: BTreeMap<Arc<str>, (Arc<Object>, i64)>,
     slots: BTreeMap<Key, Slot>,
-    /// Crates in the order they came.
+    /// Crates in the order of their arrival.
     arrivals: Vec<Arc<str>>,
     /// Counts all decisions of all forks.
     whims: Arc<AtomicU64>,
@@ -110,7 +110,7 @@ impl Shelf {
         let value = parcel.value();
         for (candidate, (name, (object, capacity))) in (0..).zip(&self.crates) {
             let colours = object.value()["spec"]["colour"] == value["spec"]["colour"];
-            // A judgement that depends on how the world came about, which advice does not know.
+            // The judgement depends on the history of the world, which advice does not know.
             let moody = self.is(Property::AdviceHolds) && self.folds.is_multiple_of(2);
             let room = self.used(name, parcel.meta().name()) < *capacity && !moody;
             let reject = |plugin| Rejection {
@@ -157,7 +157,7 @@ impl Shelf {
         }
     }
 
-    /// Kept crates, then new ones as long as there are; and what happens to each.
+    /// Picks kept crates, then new ones as long as there are any; returns the change of each.
     fn pick(&self, parcel: &Object, solved: &mut PipelineOutcome) -> Vec<BindingChange> {
         let name = parcel.meta().name();
         let wanted = parcel.value()["spec"]["wanted"].as_u64().unwrap_or(1) as usize;
@@ -280,7 +280,7 @@ impl Inventory for Shelf {
     }
     fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
         let object = self.object(demand)?;
-        // What is shown depends on how it came about, which a plan does not know.
+        // The view depends on the history of the world, which a plan does not know.
         let hides = self.is(Property::PlanEqualsDoingIt) && self.folds.is_multiple_of(2);
         let placed: Vec<PlacedCluster> = self
             .slots_of(&demand.name)
@@ -392,7 +392,7 @@ impl Inventory for Shelf {
                 object,
                 base: Some(parcel.revision()),
             };
-            // Said to be done before it is.
+            // The decision is reported as complete before it is.
             let place = if self.is(Property::AnyPrefixIsFinished) {
                 0
             } else {

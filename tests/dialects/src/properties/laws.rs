@@ -10,11 +10,11 @@ use super::Generator;
 use super::server::Server;
 use super::show::{self, affects};
 
-/// Matter of a law.
+/// Input of a law.
 pub(crate) struct Matter<'a> {
     /// Generator of the world.
     pub(crate) generator: &'a dyn Generator,
-    /// Whether deciding again must change nothing.
+    /// Whether a second decision must change nothing.
     pub(crate) settles: bool,
     /// The demand.
     pub(crate) demand: &'a Key,
@@ -22,7 +22,7 @@ pub(crate) struct Matter<'a> {
     pub(crate) seed: u64,
 }
 
-/// A law: why it does not hold.
+/// A law; its error is the reason why it does not hold.
 pub(crate) type Law = fn(&Matter<'_>, Server) -> Result<(), String>;
 
 /// Every law of one decision.
@@ -30,7 +30,7 @@ pub(crate) const ALL: [Law; 8] = [
     twice, same_seed, feasible, explained, exact, divided, prefixes, not_due,
 ];
 
-/// Once the writes are made, nothing is left to do.
+/// After the writes, nothing is left to do.
 pub(crate) fn twice(matter: &Matter<'_>, mut server: Server) -> Result<(), String> {
     let Some(first) = server.decide(matter.demand)? else {
         return Ok(());
@@ -66,7 +66,7 @@ fn at_rest(server: &Server, decision: &Decision) -> Result<(), String> {
             write.object
         ));
     }
-    // What is being deleted is let go by others, once their work is done.
+    // Other controllers remove the finalizers of a deleted object, when their work is done.
     let rests = match decision.outcome {
         Outcome::Released => Action::Unbind,
         _ => Action::Keep,
@@ -82,7 +82,7 @@ fn at_rest(server: &Server, decision: &Decision) -> Result<(), String> {
     let stays = placed.iter().any(|place| !place.leaving);
     let fits = match decision.outcome {
         Outcome::Unchanged => !placed.is_empty(),
-        // What is on its way out is no place any more.
+        // A cluster that the demand is leaving is not a place any more.
         Outcome::Scheduled => !stays,
         Outcome::Partial | Outcome::Provision => false,
         _ => true,
@@ -96,7 +96,7 @@ fn at_rest(server: &Server, decision: &Decision) -> Result<(), String> {
     Ok(())
 }
 
-/// One seed gives one answer, on this world and on one built anew of the same objects.
+/// One seed gives one answer, on this world and on a rebuilt one with the same objects.
 pub(crate) fn same_seed(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     let answer = |server: &Server| -> Result<Option<Value>, String> {
         let ask = Ask {
@@ -128,7 +128,7 @@ pub(crate) fn same_seed(matter: &Matter<'_>, server: Server) -> Result<(), Strin
     Ok(())
 }
 
-/// Whatever is newly bound passes every filter.
+/// Newly bound clusters pass every filter.
 pub(crate) fn feasible(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     let Some(decision) = server.decide(matter.demand)? else {
         return Ok(());
@@ -160,7 +160,7 @@ pub(crate) fn feasible(matter: &Matter<'_>, server: Server) -> Result<(), String
     Ok(())
 }
 
-/// Every target is feasible or says why not; whatever is not picked gives a reason.
+/// Every target is feasible or has a refusal; a target that is not picked has a reason.
 pub(crate) fn explained(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     let Some(decision) = server.decide(matter.demand)? else {
         return Ok(());
@@ -174,7 +174,7 @@ pub(crate) fn explained(matter: &Matter<'_>, server: Server) -> Result<(), Strin
     }
     let solved = &decision.solved;
     if decision.outcome == Outcome::Unchanged && solved.feasible.is_empty() && solved.rejections.is_empty() {
-        // Bound, and nobody was considered.
+        // The demand is bound, and no target was considered.
         return Ok(());
     }
     let inventory = server.inventory();
@@ -225,7 +225,7 @@ pub(crate) fn explained(matter: &Matter<'_>, server: Server) -> Result<(), Strin
     Ok(())
 }
 
-/// The changes announced are the changes made.
+/// The announced changes are the actual changes.
 pub(crate) fn exact(matter: &Matter<'_>, mut server: Server) -> Result<(), String> {
     let demand = matter.demand;
     let Some(decision) = server.decide(demand)? else {
@@ -246,7 +246,7 @@ pub(crate) fn exact(matter: &Matter<'_>, mut server: Server) -> Result<(), Strin
     }
     let writes = server.inventory().writes(&decision);
     if decision.outcome == Outcome::Released && writes.is_empty() {
-        // Others let it go.
+        // Other controllers remove its finalizers.
         return Ok(());
     }
     server.apply(&writes)?;
@@ -307,8 +307,8 @@ fn amounts_hold(
                 && change.amount_from != change.amount_to)
 }
 
-/// Amounts are one for each pick, and together what is wanted where all is placed; only a system that divides
-/// has any.
+/// There is one amount for each pick, and the sum is the wanted amount where all is placed. Only a system
+/// that divides has amounts.
 pub(crate) fn divided(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     let demand = matter.demand;
     let Some(decision) = server.decide(demand)? else {
@@ -329,7 +329,7 @@ pub(crate) fn divided(matter: &Matter<'_>, server: Server) -> Result<(), String>
             decision.solved.picked.len()
         ));
     }
-    // A place whose cluster is gone is none of the picks.
+    // A place whose cluster was deleted is not among the picks.
     let placed: i64 = decision
         .changes
         .iter()
@@ -350,7 +350,7 @@ fn placed(server: &Server, demand: &Key) -> BTreeMap<String, PlacedCluster> {
     list.into_iter().map(entry).collect()
 }
 
-/// Wherever the writes are cut off, deciding again finishes them.
+/// After any prefix of the writes, a new decision completes them.
 pub(crate) fn prefixes(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     let Some(decision) = server.decide(matter.demand)? else {
         return Ok(());

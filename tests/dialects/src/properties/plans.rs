@@ -1,5 +1,5 @@
-//! Property that a plan comes true: the change is planned on a world, and made on the server, whose objects
-//! are stored and decided as in life.
+//! Property of plans: a plan of a change on a world equals the effect of that change on the server, whose
+//! objects are stored and decided as in production.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,10 +14,10 @@ use super::server::Server;
 use super::{Generator, Trial};
 use crate::foreign;
 
-/// Most decisions of one demand before the two are said to differ.
+/// Most decisions of one demand before the plan counts as different.
 const MOST: usize = 8;
 
-/// Every step of the story is planned first, and then made.
+/// Plans every step of the story, and then carries it out.
 pub(crate) fn equal(generator: &dyn Generator, trial: &Trial) -> Result<(), String> {
     if !generator.settles(&trial.case) {
         return Ok(());
@@ -25,21 +25,21 @@ pub(crate) fn equal(generator: &dyn Generator, trial: &Trial) -> Result<(), Stri
     let mut server = Server::build(generator.dialect(), &trial.case)?;
     settle(&mut server)?;
     for (number, later) in (1..).zip(&trial.case.later) {
-        let told = |problem: String| format!("at step {number}: {problem}");
+        let with_step = |problem: String| format!("at step {number}: {problem}");
         let before = server.clone();
-        let planned = plan(&server, later).map_err(told)?;
-        let due = server.happen(later).map_err(told)?;
-        server.usable().map_err(told)?;
-        decide_due(&mut server, due).map_err(told)?;
+        let planned = plan(&server, later).map_err(with_step)?;
+        let due = server.happen(later).map_err(with_step)?;
+        server.usable().map_err(with_step)?;
+        decide_due(&mut server, due).map_err(with_step)?;
         if let Some(planned) = planned {
-            compare(&before, &server, &planned).map_err(told)?;
+            compare(&before, &server, &planned).map_err(with_step)?;
         }
-        settle(&mut server).map_err(told)?;
+        settle(&mut server).map_err(with_step)?;
     }
     Ok(())
 }
 
-/// Decides every demand until all is at rest.
+/// Decides every demand until nothing changes any more.
 fn settle(server: &mut Server) -> Result<(), String> {
     for _ in 0..MOST {
         let before = server.snapshot.revision;
@@ -88,7 +88,7 @@ fn plan(server: &Server, later: &Later) -> Result<Option<Plan>, String> {
     plan.map(Some).map_err(|fault| fault.to_string())
 }
 
-/// Decides what is due, and what that makes due, one after the other.
+/// Decides the due demands, and the demands that these make due, one after the other.
 fn decide_due(server: &mut Server, due: Consequences) -> Result<(), String> {
     let mut queue: VecDeque<Key> = VecDeque::new();
     let mut times: BTreeMap<Key, usize> = BTreeMap::new();
@@ -152,7 +152,8 @@ fn clusters(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<Key, AmountsByClust
         .collect()
 }
 
-/// Checks that `plan` names every demand whose clusters differ, with those before and after, and no other.
+/// Checks that `plan` names every demand whose clusters differ, with the clusters before and after, and no
+/// other demand.
 fn compare(before: &Server, after: &Server, plan: &Plan) -> Result<(), String> {
     if let Some(demand) = plan.unsettled.first() {
         return Err(format!("the plan leaves {demand} unsettled"));
@@ -171,13 +172,13 @@ fn compare(before: &Server, after: &Server, plan: &Plan) -> Result<(), String> {
                 ));
             }
             Some(entry) => {
-                let told = (
+                let planned = (
                     entry.before.as_ref().map(|side| &side.clusters),
                     entry.after.as_ref().map(|side| &side.clusters),
                 );
-                if told != (old, new) {
+                if planned != (old, new) {
                     return Err(format!(
-                        "{demand} goes from {old:?} to {new:?}; the plan says {told:?}"
+                        "{demand} goes from {old:?} to {new:?}; the plan says {planned:?}"
                     ));
                 }
             }

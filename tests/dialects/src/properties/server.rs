@@ -1,5 +1,6 @@
-//! A small API server in memory: it stores objects, takes a decision's writes as the real one would (status
-//! apart, generations counted, finalizers honoured, every rule of the kind applied) and folds each change.
+//! A small API server in memory: it stores objects, applies a decision's writes as the real server would
+//! (with a separate status, counted generations, honoured finalizers, and every rule of the kind), and folds
+//! each change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::case::{Case, Later};
 use super::show;
 
-/// Fields that no update changes.
+/// Fields of metadata that no update changes.
 const KEPT: [&str; 6] = [
     "uid",
     "creationTimestamp",
@@ -24,7 +25,7 @@ const KEPT: [&str; 6] = [
     "namespace",
 ];
 
-/// Write of a person.
+/// A write of a user.
 fn by_hand(verb: Verb, key: &Key, object: Value, base: Option<Revision>) -> Write {
     Write {
         verb,
@@ -35,14 +36,14 @@ fn by_hand(verb: Verb, key: &Key, object: Value, base: Option<Revision>) -> Writ
     }
 }
 
-/// Stored objects and the inventory folded from them. Cloning is cheap.
+/// Stored objects, and the inventory that is folded from them. A clone is cheap.
 #[derive(Clone)]
 pub(crate) struct Server {
-    /// The dialect with what it knows.
+    /// The dialect with its inventory.
     pub(crate) snapshot: Snapshot,
     /// Time of the world.
     pub(crate) now: Timestamp,
-    /// Whether every fold is watched for views that change unannounced.
+    /// Whether every fold is checked for views that change without being named.
     pub(crate) watched: bool,
     objects: BTreeMap<Key, Arc<Object>>,
     catalog: Arc<Catalog>,
@@ -77,7 +78,7 @@ impl Server {
         Ok(server)
     }
 
-    /// A server with the same objects, folded afresh in the order of their keys.
+    /// A server with the same objects, folded again in the order of their keys.
     pub(crate) fn rebuilt(&self) -> Result<Self, String> {
         let mut server = Self::empty(Arc::clone(&self.snapshot.dialect), self.now);
         for (key, object) in &self.objects {
@@ -86,7 +87,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Every object of `case` as stored, its configuration among them.
+    /// Every object of `case` in its stored form, including the configuration.
     pub(crate) fn read_all(&self, case: &Case) -> Result<Vec<(Key, Value)>, String> {
         let mut list = Vec::new();
         for object in &case.objects {
@@ -109,7 +110,8 @@ impl Server {
         Ok(list)
     }
 
-    /// An object of a generator as stored: defaulted and validated where the dialect serves its kind.
+    /// An object of a generator in its stored form: defaulted and validated where the dialect serves
+    /// its kind.
     pub(crate) fn read(&self, value: &Value) -> Result<(Key, Value), String> {
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (api_version, kind) = (text("/apiVersion"), text("/kind"));
@@ -135,7 +137,7 @@ impl Server {
         Ok((key, value.clone()))
     }
 
-    /// Checks that the dialect could read everything.
+    /// Checks that the dialect could read every object.
     pub(crate) fn usable(&self) -> Result<(), String> {
         match self.inventory().unusable().first() {
             Some(unusable) => Err(format!("{} is not usable: {}", unusable.key, unusable.problem)),
@@ -143,7 +145,7 @@ impl Server {
         }
     }
 
-    /// A world for plans, of the same objects.
+    /// A world for plans, with the same objects.
     pub(crate) fn world(&self) -> Result<World, String> {
         let mut world = World::empty(Arc::clone(&self.snapshot.dialect));
         for (key, object) in &self.objects {
@@ -156,7 +158,7 @@ impl Server {
         Ok(world)
     }
 
-    /// Whether there is the object that `value` names.
+    /// Whether the object that `value` names exists.
     pub(crate) fn has(&self, value: &Value) -> Result<bool, String> {
         Ok(self.objects.contains_key(&self.key_of(value)?))
     }
@@ -179,7 +181,7 @@ impl Server {
         self.inventory().demands()
     }
 
-    /// The decision on `demand`; nothing when it is gone.
+    /// The decision on `demand`; `None` when it does not exist any more.
     pub(crate) fn decide(&self, demand: &Key) -> Result<Option<Decision>, String> {
         let decision = self.snapshot.decide(demand, None, self.now).transpose();
         decision.map_err(|refused| {
@@ -197,7 +199,7 @@ impl Server {
         Ok(())
     }
 
-    /// Every object, for comparing: without what differs between two ways to one state.
+    /// Every object for a comparison, without the parts that differ between two ways to one state.
     pub(crate) fn state(&self, even_out: impl Fn(&mut Value)) -> Vec<String> {
         let even = |object: &Arc<Object>| {
             let mut value = object.parse();
@@ -213,7 +215,7 @@ impl Server {
         list
     }
 
-    /// Makes `writes` in order; gives what folding each made due.
+    /// Makes `writes` in order, and returns the consequences of each fold.
     pub(crate) fn apply(&mut self, writes: &[Write]) -> Result<Vec<Consequences>, String> {
         let mut written = BTreeSet::new();
         let mut list = Vec::with_capacity(writes.len());
@@ -255,13 +257,13 @@ impl Server {
         self.objects.get(key).cloned()
     }
 
-    /// Takes `object` from a person who makes it.
+    /// Stores `object`, which a user creates.
     pub(crate) fn made(&mut self, key: &Key, object: &Value) -> Result<(), String> {
         let write = by_hand(Verb::Create, key, object.clone(), None);
         self.write(&write, false).map(drop)
     }
 
-    /// Takes the changed `object` from a person.
+    /// Stores `object`, which a user changed.
     pub(crate) fn changed(&mut self, key: &Key, mut object: Value) -> Result<(), String> {
         metadata(&mut object).remove("resourceVersion");
         if key.resource == config::RESOURCE {
@@ -328,7 +330,7 @@ impl Server {
         self.fold(&write.key, (!ended || held).then_some(&value))
     }
 
-    /// Defaults, preparation and every rule of the kind.
+    /// Applies the defaults, the preparation and every rule of the kind.
     fn admit(&self, kind: &dyn Kind, via: Via, old: Option<&Value>, value: &mut Value) -> Result<(), String> {
         let info = kind.info();
         let api_version = value["apiVersion"].as_str().unwrap_or_default();
@@ -362,7 +364,7 @@ impl Server {
         refuse("it", &errors)
     }
 
-    /// Makes one thing happen; gives what folding it made due.
+    /// Carries out one step, and returns the consequences of its fold.
     pub(crate) fn happen(&mut self, later: &Later) -> Result<Consequences, String> {
         match later {
             Later::Wait(seconds) => {
@@ -415,7 +417,7 @@ impl Server {
         self.fold(key, Some(&value))
     }
 
-    /// Stores `new` at `key`, or nothing, and folds the change.
+    /// Stores `new` at `key`, or deletes the object there, and folds the change.
     pub(crate) fn fold(&mut self, key: &Key, new: Option<&Value>) -> Result<Consequences, String> {
         let revision = Revision(self.snapshot.revision.0 + 1);
         let new = new
@@ -459,7 +461,7 @@ impl Server {
     }
 }
 
-/// The reports on every demand of `server`, each decided on the world as it is.
+/// The reports on every demand of `server`, each decided on the present world.
 pub(crate) fn reports(server: &Server) -> Result<BTreeMap<Key, Value>, String> {
     let mut list = BTreeMap::new();
     for demand in server.demands() {
@@ -470,7 +472,7 @@ pub(crate) fn reports(server: &Server) -> Result<BTreeMap<Key, Value>, String> {
     Ok(list)
 }
 
-/// The inventory for changing: in place while nobody holds a snapshot of it, else a fork.
+/// The inventory for a change: itself if no snapshot shares it, else a fork.
 fn writable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
     if Arc::get_mut(inventory).is_none() {
         *inventory = inventory.fork();
@@ -509,7 +511,7 @@ fn put_status(value: &mut Value, status: Option<Value>) {
     }
 }
 
-/// Everything but metadata and status: what `metadata.generation` counts.
+/// All fields but metadata and status: the part that `metadata.generation` counts.
 fn substance(value: &Value) -> Map<String, Value> {
     let mut fields = value.as_object().cloned().unwrap_or_default();
     for field in ["metadata", "status", "apiVersion", "kind"] {
@@ -524,7 +526,7 @@ fn raise_generation(value: &mut Value) {
     }
 }
 
-/// RFC 7386.
+/// Applies a merge patch (RFC 7386).
 fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();

@@ -17,7 +17,7 @@ pub(crate) struct Views {
     targets: BTreeMap<Arc<str>, String>,
 }
 
-/// The views of everything at `now`.
+/// The views of all demands and targets at `now`.
 pub(crate) fn views(inventory: &dyn Inventory, now: Timestamp) -> Views {
     let demands = inventory.demands().into_iter().map(|key| {
         let view = inventory.demand(&key, now);
@@ -38,12 +38,12 @@ pub(crate) fn views(inventory: &dyn Inventory, now: Timestamp) -> Views {
     });
     let targets = (0..inventory.count()).map(|candidate| {
         let cluster = inventory.cluster_name(candidate);
-        let text = told(
+        let text = view_text(
             &inventory.target_name(candidate),
             &inventory.target(candidate, now),
         );
         let alone = inventory.target_of(&cluster, now);
-        let alone = alone.map(|(name, view)| told(&name, &view));
+        let alone = alone.map(|(name, view)| view_text(&name, &view));
         assert_eq!(alone.as_ref(), Some(&text), "{cluster} asked for by its name");
         (cluster, text)
     });
@@ -54,7 +54,7 @@ pub(crate) fn views(inventory: &dyn Inventory, now: Timestamp) -> Views {
 }
 
 /// The view of a target as text.
-fn told(name: &str, view: &TargetView) -> String {
+fn view_text(name: &str, view: &TargetView) -> String {
     let ready = (view.ready, view.ready_reason, &view.ready_message, view.cordoned);
     let rest = (
         &view.taints,
@@ -122,7 +122,8 @@ pub(crate) fn report(snapshot: &Snapshot, decision: &Decision) -> Result<Value, 
     Ok(value)
 }
 
-/// Checks that candidates written from the decision itself are, to the byte, those of its report.
+/// Checks that candidates which are written from the decision itself equal those of its report, byte by
+/// byte.
 pub(crate) fn written_as_made(snapshot: &Snapshot, decision: &Decision) -> Result<(), String> {
     let places = Places::of(&*snapshot.inventory, decision);
     let view = View {
@@ -147,8 +148,8 @@ pub(crate) fn written_as_made(snapshot: &Snapshot, decision: &Decision) -> Resul
     Err(format!("{}: written are {written}, made {made}", decision.demand))
 }
 
-/// The names of the picked clusters, in rank order, and of those that are made: once they are, they are
-/// picked.
+/// The names of the picked clusters, in rank order, and of clusters that are created, which are picked
+/// once they exist.
 pub(crate) fn picked(inventory: &dyn Inventory, decision: &Decision) -> Vec<String> {
     let picked = decision.solved.picked.iter();
     let made = decision
@@ -161,7 +162,7 @@ pub(crate) fn picked(inventory: &dyn Inventory, decision: &Decision) -> Vec<Stri
         .collect()
 }
 
-/// A uid for the object at `key`: the same wherever it is made (FNV-1a).
+/// A uid for the object at `key`, which depends only on the key (FNV-1a).
 pub(crate) fn uid(key: &Key) -> String {
     let hash = key
         .to_string()
@@ -172,7 +173,7 @@ pub(crate) fn uid(key: &Key) -> String {
     format!("00000000-0000-5000-8000-{:012x}", hash & 0xffff_ffff_ffff)
 }
 
-/// Checks that two maps of reports (or views) are the same.
+/// Checks that two maps of reports (or views) are equal.
 pub(crate) fn same(what: &str, one: &BTreeMap<Key, Value>, two: &BTreeMap<Key, Value>) -> Result<(), String> {
     let keys: BTreeSet<&Key> = one.keys().chain(two.keys()).collect();
     for key in keys {

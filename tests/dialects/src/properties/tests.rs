@@ -1,5 +1,4 @@
-//! The suite on the faulty dialect: it passes when nothing is wrong, and each property catches the fault it
-//! is about.
+//! The suite on the faulty dialect: it passes without a fault, and each property finds its fault.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 use super::faulty::Faulty;
 use super::{Case, Generator, Later, Property, falsify};
 
-/// Number of rounds in which each fault is looked for.
+/// Number of rounds of the search for each fault.
 const ROUNDS: usize = 16;
 
 struct Generated(Option<Property>);
@@ -94,7 +93,7 @@ fn a_faultless_dialect_passes_every_property() {
 #[test]
 fn each_property_catches_its_fault_and_shows_the_case() {
     for property in Property::ALL {
-        // Some faults need a rare case: 64 at a time may miss it now and then.
+        // Some faults need a rare case, which 64 cases may miss at times.
         let mut tries = (0..ROUNDS).map(|_| falsify(&Generated(Some(property)), property));
         let problem = tries
             .find_map(Result::err)

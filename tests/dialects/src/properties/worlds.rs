@@ -1,4 +1,4 @@
-//! Properties of whole worlds: however they came about, and while they change.
+//! Properties of whole worlds, which do not depend on their history, and hold while they change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use super::server::{self, Server};
 use super::show;
 use super::{Generator, Trial};
 
-/// `law` on every demand, each decided after the writes of those before it.
+/// Tests `law` on every demand, each after the writes of the earlier ones.
 pub(crate) fn each_demand(generator: &dyn Generator, trial: &Trial, law: Law) -> Result<(), String> {
     let mut server = Server::build(generator.dialect(), &trial.case)?;
     round(generator, trial, &mut server, &[law])
 }
 
-/// `laws` on every demand of `server`, each decided after the writes of those before it.
+/// Tests `laws` on every demand of `server`, each after the writes of the earlier ones.
 fn round(generator: &dyn Generator, trial: &Trial, server: &mut Server, laws: &[Law]) -> Result<(), String> {
     let settles = generator.settles(&trial.case);
     for demand in server.demands() {
@@ -34,27 +34,27 @@ fn round(generator: &dyn Generator, trial: &Trial, server: &mut Server, laws: &[
     Ok(())
 }
 
-/// Every law at every step of a story.
+/// Tests every law at every step of a story.
 pub(crate) fn all_along(generator: &dyn Generator, trial: &Trial) -> Result<(), String> {
     let mut server = Server::build(generator.dialect(), &trial.case)?;
     round(generator, trial, &mut server, &laws::ALL)?;
     for (step, later) in (1..).zip(&trial.case.later) {
-        let told = |problem: String| format!("at step {step}: {problem}");
-        server.happen(later).map_err(told)?;
-        server.usable().map_err(told)?;
-        round(generator, trial, &mut server, &laws::ALL).map_err(told)?;
+        let with_step = |problem: String| format!("at step {step}: {problem}");
+        server.happen(later).map_err(with_step)?;
+        server.usable().map_err(with_step)?;
+        round(generator, trial, &mut server, &laws::ALL).map_err(with_step)?;
         let fresh = server.rebuilt()?;
         show::same(
             "built afresh",
             &server::reports(&server)?,
             &server::reports(&fresh)?,
         )
-        .map_err(told)?;
+        .map_err(with_step)?;
     }
     Ok(())
 }
 
-/// Turns `list` around at random.
+/// Shuffles `list`.
 fn shuffle<T>(list: &mut [T], random: &mut Random) {
     for place in (1..list.len()).rev() {
         let other = random.below(place as u64 + 1);
@@ -62,7 +62,8 @@ fn shuffle<T>(list: &mut [T], random: &mut Random) {
     }
 }
 
-/// Decides one demand and drops the decision: whatever is built at the first read is built early.
+/// Decides one demand and drops the decision, so that parts which are built at the first read are built
+/// early.
 fn peek(server: &Server, random: &mut Random) -> Result<(), String> {
     let demands = server.demands();
     let place = random.below(demands.len() as u64);
@@ -88,7 +89,7 @@ pub(crate) fn any_order(generator: &dyn Generator, trial: &Trial) -> Result<(), 
     same_world(&what, &straight, &other)
 }
 
-/// Checks that two worlds report and show the same.
+/// Checks that two worlds have equal reports and views.
 fn same_world(what: &str, one: &Server, two: &Server) -> Result<(), String> {
     show::same(what, &server::reports(one)?, &server::reports(two)?)?;
     let views = |server: &Server| show::views(server.inventory(), server.now);
@@ -99,7 +100,7 @@ fn same_world(what: &str, one: &Server, two: &Server) -> Result<(), String> {
     Ok(())
 }
 
-/// A target nobody can use.
+/// Tests a target that no demand can use.
 pub(crate) fn infeasible(generator: &dyn Generator, trial: &Trial) -> Result<(), String> {
     let Some(target) = &trial.case.infeasible else {
         return Ok(());
@@ -156,7 +157,7 @@ fn names(server: &Server) -> BTreeSet<String> {
         .collect()
 }
 
-/// Every view that changes is named, from the first object on.
+/// Checks that every changed view is named, from the first object on.
 pub(crate) fn named(generator: &dyn Generator, trial: &Trial) -> Result<(), String> {
     let mut server = Server::empty(generator.dialect(), trial.case.now);
     server.watched = true;
@@ -180,7 +181,7 @@ pub(crate) fn named(generator: &dyn Generator, trial: &Trial) -> Result<(), Stri
     Ok(())
 }
 
-/// Snapshots taken on the way say at the end what they said.
+/// Checks that earlier snapshots are unchanged at the end.
 pub(crate) fn stand(generator: &dyn Generator, trial: &Trial) -> Result<(), String> {
     let mut server = Server::empty(generator.dialect(), trial.case.now);
     let mut random = Random::new(trial.random);
@@ -224,7 +225,7 @@ pub(crate) fn stand(generator: &dyn Generator, trial: &Trial) -> Result<(), Stri
     Ok(())
 }
 
-/// A world that was another one before.
+/// Tests a world that was another one before.
 pub(crate) fn incremental(generator: &dyn Generator, trial: &Trial) -> Result<(), String> {
     let Some(before) = &trial.before else {
         return Ok(());

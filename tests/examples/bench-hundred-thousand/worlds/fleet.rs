@@ -1,4 +1,4 @@
-//! MemberClusters in eight regions, and ClusterResourcePlacements for three of each.
+//! MemberClusters in eight regions, and ClusterResourcePlacements for three clusters of a region.
 
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ fn member(number: usize) -> Value {
             "resourceUsage": {"available": {"cpu": number.to_string(), "memory": "64Gi"}},
             "conditions": [],
             "agentStatus": [{
-                // Heartbeats of the future: nobody sends any here.
+                // Heartbeats of the future, since no agent sends any here.
                 "type": "MemberAgent", "lastReceivedHeartbeat": "2100-01-01T00:00:00Z",
                 "conditions": [condition("Joined"), condition("Healthy")],
             }],

@@ -6,9 +6,9 @@ use super::{DRAINED, Documents, NAMESPACE, World, decision, label, shown};
 
 const GROUP: &str = "cluster.open-cluster-management.io";
 const REGIONS: usize = 8;
-/// Placements that select by a label that only some clusters have.
+/// Number of Placements that select a rare label.
 const FEW: usize = 20;
-/// Every so many clusters one has it.
+/// Number of clusters, one of which has the label.
 const RARE: usize = 50;
 /// The zone that is drained; many Placements have their best cluster there.
 const ZONE: usize = 18;

@@ -1,4 +1,4 @@
-//! Clusters in two hundred namespaces that are shared, and requests for them.
+//! Shared Clusters in two hundred namespaces, and requests for them.
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
-//! Seeds and shoots, as a large Gardener has them.
+//! Seeds and shoots, as in a large Gardener.
 //!
-//! Everything by which a seed is refused is there, but for two things in which today's scheduler and its
-//! documentation of old, which ours follows, differ: no IPv4 ranges overlap, and no shoot has DNS settings.
+//! All reasons to refuse a seed occur, except for two in which the current scheduler differs from the old
+//! documentation, which Berth follows: no IPv4 ranges overlap, and no shoot has DNS settings.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::{Case, Fleet};
 const GROUP: &str = "core.gardener.cloud/v1beta1";
 /// Namespace of the shoots.
 const NAMESPACE: &str = "garden-bench";
-/// Shoots that are decided to be compared, beside those that are timed.
+/// Number of compared shoots, besides the measured ones.
 const COMPARED: usize = 40;
 
 const REGIONS: usize = 40;
@@ -27,7 +27,7 @@ pub(super) const MINIMAL_DISTANCE: &[Case] = &[Case {
     placement: "elsewhere",
 }];
 
-/// One fleet for each strategy, of the same seeds and shoots.
+/// One fleet for each strategy, with the same seeds and shoots.
 pub(super) fn fleets(clusters: usize) -> [Fleet; 2] {
     let world = world(clusters);
     let fleet = |name, strategy: &str, cases| {
@@ -57,7 +57,7 @@ fn compared(number: usize) -> String {
     format!("compared-{number:02}")
 }
 
-/// Number of shoots on a seed: two on average, and not as many on each seed of a region.
+/// Number of shoots on a seed: two on average, with different numbers in a region.
 fn residents(index: usize) -> usize {
     (index + index / REGIONS) % 5
 }
@@ -87,7 +87,7 @@ fn region(index: usize) -> String {
     format!("{}-{}-{}", AREAS[index % 5], SIDES[index / 5 % 4], index / 20 + 1)
 }
 
-/// Seed with taints at intervals that share no divisor with those of regions and providers.
+/// A seed, with taints at intervals that share no divisor with those of regions and providers.
 fn seed(index: usize) -> Value {
     let every = |interval: usize| index % interval == interval / 2;
     let status = |wrong: bool| if wrong { "False" } else { "True" };
@@ -140,8 +140,7 @@ fn shoot(name: &str, region: &str, provider: &str) -> Value {
     })
 }
 
-/// A shoot that is decided to be compared: of any region and provider, some choosy, some that go where others
-/// don't.
+/// A compared shoot, of any region and provider, some with many requirements, some with tolerations.
 fn asking(number: usize) -> Value {
     let place = if number % 5 == 4 {
         ELSEWHERE[number / 5 % 4].to_owned()
@@ -164,7 +163,7 @@ fn asking(number: usize) -> Value {
     shoot
 }
 
-/// A shoot that has its seed; one in 31 moves, and counts on the seed it comes from too.
+/// A shoot with a seed; one in 31 moves, and also counts on its old seed.
 fn resident(index: usize, place: usize, clusters: usize) -> Value {
     let mut shoot = shoot(
         &format!("resident-{index:05}-{place}"),

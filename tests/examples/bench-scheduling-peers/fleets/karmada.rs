@@ -1,8 +1,8 @@
-//! Clusters and bindings, as a large Karmada has them: nine models of nodes each, one cluster in ten tainted,
-//! in twelve groups.
+//! Clusters and bindings, as in a large Karmada: nine models of nodes each, one cluster in ten tainted, in
+//! twelve groups.
 //!
-//! A cluster has few nodes and a replica is large, since the original places each replica that would fit on its
-//! node to count them: a decision about a thousand clusters of 450 nodes takes it minutes.
+//! A cluster has few nodes and a replica is large, since the original counts the replicas that fit by placing
+//! each on a node: a decision about a thousand clusters of 450 nodes takes it minutes.
 
 use serde_json::{Value, json};
 
@@ -10,14 +10,14 @@ use super::{Case, Fleet, name};
 
 /// Namespace of the bindings.
 const NAMESPACE: &str = "bench";
-/// Groups of clusters; of the last alone the clusters have room.
+/// Number of groups of clusters; only the clusters of the last one have room.
 const GROUPS: usize = 12;
 const PROVIDERS: [&str; 3] = ["aws", "gcp", "azure"];
-/// The number of nodes of one model is below this.
+/// Upper bound of the number of nodes of one model, exclusive.
 const NODES: usize = 5;
-/// Replicas that are wanted.
+/// Number of requested replicas.
 const REPLICAS: usize = 40;
-/// Bindings that are decided to be compared, beside those that are timed.
+/// Number of compared bindings, besides the measured ones.
 const COMPARED: usize = 40;
 
 pub(super) const CASES: &[Case] = &[
@@ -130,8 +130,7 @@ fn binding(name: &str, replicas: usize, placement: Value) -> Value {
     })
 }
 
-/// A binding that is decided to be compared: of any strategy, spread or not, in groups or not, some of it there
-/// already.
+/// A compared binding, with any strategy, with or without spread and groups, some of it already placed.
 fn asking(number: usize) -> Value {
     let mut placement = match number % 4 {
         0 => json!({"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}),

@@ -1,5 +1,4 @@
-//! Budgets: whatever is sent, work on it ends within what was allowed for it, and what it takes was estimated
-//! before.
+//! Budgets: work on any input ends within its budget, and the estimate of its cost is not too low.
 
 use berth_apimachinery::patch::{self, Patch};
 use berth_apimachinery::{Schema, strategic};
@@ -47,7 +46,7 @@ pub(super) const STRATEGIC: Target = Target {
     run: strategic_patch,
 };
 
-/// Bodies: what is told of their unknown fields, and the memory their trees take.
+/// Bodies: the report of their unknown fields, and the memory of their trees.
 pub(super) const BODY: Target = Target {
     name: "budget of bodies",
     seeds: &[
@@ -90,7 +89,7 @@ fn json_patch(input: &[u8]) {
     let before = value.to_string().len();
     let mut budget = patch::budget();
     let result = patch::apply(&patch, &mut value, &mut budget);
-    // One operation, or one measurement of the nesting, may be over before it is noticed.
+    // One operation, or one measurement of the nesting, may exceed the budget before it is noticed.
     assert!(budget.steps() < patch::STEPS + 2_000_000, "{}", budget.steps());
     if result.is_ok() {
         let most = before + input.len() * 2 + usize::try_from(patch::COPY_LIMIT).unwrap();

@@ -1,4 +1,4 @@
-//! Configuration files: each is recognized or refused with its errors, and what is good has warnings and
+//! Configuration files: each is recognized, or refused with its errors, and a valid one has warnings and
 //! rules.
 
 use std::sync::{Arc, OnceLock};
@@ -57,7 +57,7 @@ fn run(input: &[u8]) {
             "a refusal says why"
         ),
     }
-    // Every dialect judges whatever stands where its part is expected.
+    // Every dialect judges the value at the place of its part.
     for dialect in dialects() {
         for spec in [&file, &file["spec"][dialect.name()]] {
             if dialect.configuration().validate(spec, "spec").is_empty() {

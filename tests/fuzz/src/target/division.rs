@@ -1,5 +1,5 @@
-//! Bindings of Karmada with any spec: read or left out, decided or refused, and never more given out than is
-//! wanted.
+//! Bindings of Karmada with any spec: they are read or left out, decided or refused, and never get more
+//! replicas than they request.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,5 +1,5 @@
-//! Managed fields and configurations: lists are read or refused, written and read again the same; writes with
-//! any of them end, and applying the same again changes nothing any more after a while.
+//! Managed fields and configurations: lists are read or refused, and equal after they are written and read
+//! again; writes with any of them end, and repeated applies change nothing after a few rounds.
 
 use std::sync::LazyLock;
 
@@ -87,7 +87,7 @@ fn write(managers: Managers, live: &Value, config: &Value) {
     let mut managers = managers.update(&versions, live, config, &by);
     reread(&managers);
     let mut live = live.clone();
-    // Empty lists are owned by nobody, so that it takes some rounds until nothing is pruned and put back.
+    // Empty lists have no owner, so that it takes some rounds until nothing is pruned and restored.
     for round in 0..5 {
         match managers.apply(&versions, &live, config, &by, true) {
             Ok(applied) => {

@@ -1,4 +1,4 @@
-//! Patches: JSON Patch and merge patch make an object of an object, or are refused with a reason.
+//! Patches: a JSON patch or merge patch of an object results in an object, or is refused with a reason.
 
 use berth_apiserver::patch_body::patched;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! The placement annotation: what is read strictly is written back canonically, and reading leniently agrees
-//! with it.
+//! The placement annotation: strictly read values are written back in the canonical form, and lenient reading
+//! gives the same values.
 
 use berth_dialect_kcp::placement::{Placement, StoredPlacement};
 

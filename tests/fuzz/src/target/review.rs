@@ -1,4 +1,5 @@
-//! AdmissionReviews: whatever is read as one is answered, with its uid, by the rules of every dialect.
+//! AdmissionReviews: every input that is read as a review is answered, with its uid, by the rules of
+//! every dialect.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! Selectors: what is read is written back and read as the same, and matches the same.
+//! Selectors: a selector that is written and read again is equal, and matches the same objects.
 
 use std::collections::BTreeMap;
 

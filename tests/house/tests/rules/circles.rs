@@ -1,20 +1,21 @@
-//! No circles between the modules of a crate: of two modules that stand side by side, one is above the other.
+//! No circles between the modules of a crate: of two sibling modules, only one may use the other.
 //!
-//! Modules are compared with their siblings, each with everything below it; a module and what is inside it
-//! may know each other. None is left, so [`LEFT`] stays empty; what may know each other goes into one module.
+//! Modules are compared with their siblings, each with all modules below it; a module and its children may
+//! use each other. There are no circles any more, so that [`LEFT`] stays empty; items that use each other
+//! belong in one module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use berth_house::{read, shown, sources};
 
-/// Circles that are let be: the module they are in, and the modules they are between.
+/// Permitted circles: the parent module, and the modules of the circle.
 const LEFT: &[(&str, &[&str])] = &[];
 
 /// A module's path inside its crate.
 pub(super) type Module = Vec<String>;
 
-/// Names of modules that are only there for tests.
+/// Whether a module with this name is only for tests.
 pub(super) fn is_for_tests(name: &str) -> bool {
     matches!(name, "tests" | "testing" | "toys" | "toy")
 }
@@ -28,7 +29,7 @@ pub(super) fn code(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Every path that `tree`, the inside of a `use`, stands for.
+/// Every path that `tree`, the content of a `use`, expands to.
 pub(super) fn paths(before: &[String], tree: &str, found: &mut Vec<Module>) {
     let segments = |text: &str| -> Vec<String> {
         let parts = text.split("::").map(|part| part.trim().to_owned());
@@ -79,7 +80,7 @@ fn named(code: &str) -> Vec<Module> {
     found
 }
 
-/// The module that `path`, written in `at`, leads to or into.
+/// The module that `path` in the module `at` refers to, or whose item it refers to.
 pub(super) fn resolve(path: &[String], at: &Module, modules: &BTreeSet<Module>) -> Option<Module> {
     let (first, mut rest) = path.split_first()?;
     let mut here = match first.as_str() {
@@ -108,7 +109,8 @@ pub(super) fn resolve(path: &[String], at: &Module, modules: &BTreeSet<Module>) 
     Some(here)
 }
 
-/// Modules and those they name, in one crate: module to text.
+/// Pairs of modules of one crate, of which the first names the second. `files` has the text of each
+/// module.
 fn edges(files: &BTreeMap<Module, String>) -> BTreeSet<(Module, Module)> {
     let modules: BTreeSet<Module> = files.keys().cloned().collect();
     let mut edges = BTreeSet::new();
@@ -124,7 +126,7 @@ fn edges(files: &BTreeMap<Module, String>) -> BTreeSet<(Module, Module)> {
     edges
 }
 
-/// Every circle between modules that stand side by side: where, and which.
+/// Every circle between sibling modules: the parent, and the modules.
 fn circles(files: &BTreeMap<Module, String>) -> Vec<(Module, BTreeSet<String>)> {
     let mut beside: BTreeMap<Module, BTreeSet<(String, String)>> = BTreeMap::new();
     for (from, to) in edges(files) {
@@ -162,7 +164,7 @@ fn circles(files: &BTreeMap<Module, String>) -> Vec<(Module, BTreeSet<String>)> 
     found
 }
 
-/// The modules of every crate: the crate's folder, then module to text.
+/// The text of every module of every crate, by the crate's folder.
 pub(super) fn crates() -> BTreeMap<String, BTreeMap<Module, String>> {
     let mut crates: BTreeMap<String, BTreeMap<Module, String>> = BTreeMap::new();
     for path in sources() {

@@ -1,16 +1,16 @@
-//! Comments are read where they stand: within the width of a page, and by themselves.
+//! Comments are readable by themselves, and fit the width of a page.
 
 use berth_house::{read, shown, sources};
 
 /// Most columns of a line that is a comment.
 const WIDTH: usize = 120;
 
-/// Beginnings that lean on a sentence which the reader of one item does not see, or that keep the noun back.
+/// Beginnings that depend on a sentence outside of the comment, or that delay the noun.
 const BEGINNINGS: [&str; 9] = [
     "The same", "What", "Where", "Who", "Whom", "Whose", "Whoever", "That", "How",
 ];
 
-/// Numbers of the lines of `text` where a doc comment begins as none should.
+/// Numbers of the lines of `text` where a doc comment has such a beginning.
 fn leaning(text: &str) -> Vec<usize> {
     let mut before = None;
     let mut found = Vec::new();
@@ -19,9 +19,9 @@ fn leaning(text: &str) -> Vec<usize> {
         let comment = ["///", "//!"]
             .into_iter()
             .find_map(|mark| Some((mark, line.strip_prefix(mark)?.trim_start())));
-        if let Some((mark, said)) = comment
+        if let Some((mark, text)) = comment
             && before != Some(mark)
-            && BEGINNINGS.iter().any(|word| begins(said, word))
+            && BEGINNINGS.iter().any(|word| begins(text, word))
         {
             found.push(at + 1);
         }
@@ -30,13 +30,12 @@ fn leaning(text: &str) -> Vec<usize> {
     found
 }
 
-fn begins(said: &str, word: &str) -> bool {
-    said.strip_prefix(word)
+fn begins(text: &str, word: &str) -> bool {
+    text.strip_prefix(word)
         .is_some_and(|rest| !rest.starts_with(|letter: char| letter.is_alphanumeric()))
 }
 
-/// Numbers of the lines of `text` that are comments and too wide. An address or the row of a table cannot be
-/// broken.
+/// Numbers of the lines of `text` that are too wide comments. URLs and rows of tables cannot be broken.
 fn wide(text: &str) -> Vec<usize> {
     let lines = text.lines().enumerate().filter(|(_, line)| {
         line.trim_start().starts_with("//")

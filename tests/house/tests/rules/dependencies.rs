@@ -1,5 +1,5 @@
-//! Crates of others, as `deny.toml` allows them: licences, versions side by side, sources. And no crate of
-//! ours asks for one that it does not use.
+//! External crates, as `deny.toml` allows them: licences, duplicate versions, sources. No crate of the
+//! workspace has an unused dependency.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use spdx::{Expression, Licensee, ParseMode};
 const ETCD: &str =
     "starts the program that builds etcd, in a file of berth-tests that tests of this crate include";
 
-/// Dependencies that no code names, and why they are asked for.
+/// Dependencies that no code names, with the reason.
 const NAMELESS: [(&str, &str, &str); 7] = [
     ("berth", "berth-house", ETCD),
     ("berth-storage", "berth-house", ETCD),
@@ -50,7 +50,7 @@ fn list(value: &Value) -> Vec<&str> {
     texts.iter().map(|one| one.as_str().expect("a text")).collect()
 }
 
-/// The crates that are built for any of the targets of `deny.toml`, ours among them.
+/// The crates that are built for any of the targets of `deny.toml`, including those of the workspace.
 fn packages() -> Vec<Value> {
     let deny = deny();
     let mut arguments = vec!["--locked", "--all-features"];
@@ -65,7 +65,7 @@ fn packages() -> Vec<Value> {
     packages.cloned().collect()
 }
 
-/// The reason against the licence that a crate states, if there is one.
+/// The reason why the licence of a crate is refused, if it is.
 fn refused(licence: &str, allowed: &[Licensee]) -> Option<String> {
     match Expression::parse_mode(licence, ParseMode::LAX) {
         Ok(offered) => {
@@ -154,7 +154,7 @@ fn everything_comes_from_the_registry() {
     assert!(foreign.is_empty(), "{foreign:#?}");
 }
 
-/// Every Rust file below `folder`, but not those of a crate inside it.
+/// Every Rust file below `folder`, without those of a crate inside it.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("folders can be read");
     let paths = entries.map(|entry| entry.expect("entries can be read").path());
@@ -168,7 +168,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The name of a package, and what code calls it.
+/// The name of a package, and its name in code.
 fn library(package: &Value) -> Option<(&str, &str)> {
     let targets = package["targets"].as_array()?;
     let is_library = |target: &&Value| {
@@ -222,8 +222,8 @@ fn a_crate_is_named_by_a_whole_word() {
     assert!(!names("let my_bytes = bytesize();", "bytes"));
 }
 
-/// Features that the workspace does not turn on for every crate, and what code says that needs one. A crate
-/// that leaves it out builds in the workspace, where another one asks for it, and not by itself (`make
+/// Features that the workspace does not enable for every crate, with the code that needs each. A crate that
+/// does not request its feature builds in the workspace, where another crate does, but not by itself (`make
 /// alone`).
 const FEATURES: [(&str, &str, &[&str]); 3] = [
     (
@@ -252,13 +252,13 @@ fn a_crate_asks_for_the_features_that_its_code_needs() {
                 continue;
             }
             needed.insert(feature);
-            let asked = package["dependencies"].as_array().into_iter().flatten();
-            let asked = asked.filter(|asked| asked["name"] == dependency);
-            let has = |asked: &Value| {
-                let features = asked["features"].as_array();
+            let declared = package["dependencies"].as_array().into_iter().flatten();
+            let declared = declared.filter(|entry| entry["name"] == dependency);
+            let has = |entry: &Value| {
+                let features = entry["features"].as_array();
                 features.is_some_and(|features| features.iter().any(|known| known == feature))
             };
-            if !asked.into_iter().any(has) {
+            if !declared.into_iter().any(has) {
                 missing.push(format!(
                     "{}: {dependency} with the feature {feature}",
                     text(package, "name")

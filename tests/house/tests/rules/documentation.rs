@@ -1,11 +1,11 @@
-//! Links and citations, between documents and in code: each leads somewhere.
+//! Links and citations between documents and in code: each has an existing target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use berth_house::{files, read, root};
 
-/// The documents: those of `docs/` and those beside it.
+/// The documents, in `docs/` and beside it.
 fn documents() -> Vec<PathBuf> {
     let mut all = files(&root().join("docs"), &[".md"]);
     let beside = std::fs::read_dir(root()).expect("the root can be read");
@@ -15,7 +15,7 @@ fn documents() -> Vec<PathBuf> {
     all
 }
 
-/// The text without its blocks of code.
+/// The text without blocks of code.
 fn prose(text: &str) -> String {
     let mut code = false;
     let lines = text.lines().filter(|line| {
@@ -35,7 +35,7 @@ fn headings(text: &str) -> BTreeSet<String> {
     lines.collect()
 }
 
-/// The anchor of a heading, as GitHub makes it.
+/// The anchor of a heading, as on GitHub.
 fn anchor(heading: &str) -> String {
     let kept = heading
         .chars()
@@ -167,11 +167,11 @@ fn citations_are_found_with_all_their_headings() {
     assert_eq!(anchor("The syncer's view"), "the-syncers-view");
 }
 
-/// The document that a release has, and the folder of benchmarks, which write theirs.
+/// The document of a release. (The folder of benchmarks also has generated ones.)
 const RELEASE_NOTES: &str = "NOTES.md";
 const BENCHMARKS: &str = "tests/examples";
 
-/// The documents that `text` names, but for those at other addresses.
+/// The documents that `text` names, without those at other addresses.
 fn named(text: &str) -> BTreeSet<&str> {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || "/-_.".contains(letter);
     let ends = text.match_indices(".md").map(|(at, _)| at + 3);
@@ -237,7 +237,7 @@ fn messages_that_operators_look_up_are_what_the_program_says() {
     let (_, table) = manual.split_once("## Troubleshooting").expect("it has that part");
     let sources = files(root(), &[".rs"]).into_iter();
     let sources = sources.filter(|path| !path.components().any(|part| part.as_os_str() == "tests"));
-    // A long text goes on in the next line behind a backslash.
+    // A long text continues in the next line after a backslash.
     let program: String = sources
         .map(|path| joined(&read(&path)).replace("\\ ", ""))
         .collect();

@@ -1,5 +1,5 @@
 //! One floor plan for every dialect (docs/adding-a-system.md, "The folder"): the same file for the same role,
-//! so that whoever knows one dialect finds the way in the next.
+//! so that a reader who knows one dialect knows the layout of all.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ fn dialects() -> Vec<PathBuf> {
     found
 }
 
-/// Files of every dialect in `src/`, each with a line that must stand there.
+/// Files of every dialect in `src/`, each with a line that it must contain.
 const FILES: [(&str, &str); 16] = [
     ("lib.rs", "mod dialect;"),
     ("dialect.rs", "impl Dialect for "),
@@ -37,7 +37,7 @@ const FILES: [(&str, &str); 16] = [
     ("admission/hub_rules.rs", "Vec<HubRule>"),
 ];
 
-/// Lines that stand in one file only.
+/// Lines that only one file may contain.
 const ONLY_THERE: [&str; 5] = [
     "impl Dialect for ",
     "struct Fleet {",

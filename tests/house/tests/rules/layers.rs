@@ -1,5 +1,5 @@
-//! The layers of ARCHITECTURE.md ("The map"), held by a test: every dependency between crates of the
-//! workspace points downwards, and every source file keeps the rules of the house.
+//! Test of the layers of ARCHITECTURE.md ("The map"): every dependency between crates of the workspace
+//! points downwards, and every source file keeps the rules of the house.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use berth_house::{PREFIX, packages, read, shown, sources, text};
 use serde_json::Value;
 
 /// The layers, lowest first, by the crates' names without the prefix that all of them have ([`PREFIX`]).
-/// `dialect-*` stands for every dialect but not for what they stand on.
+/// `dialect-*` means every dialect, but not the crates on which dialects depend.
 const LAYERS: [&[&str]; 12] = [
     &["apimachinery", "cel", "house"],
     &[
@@ -183,9 +183,9 @@ const FORBIDDEN: [(&str, &str, &str); 29] = [
     ),
 ];
 
-/// HTTP belongs to apiserver and to what is above it.
+/// Crates of HTTP, which only apiserver and the layers above it may use.
 const HTTP: [&str; 6] = ["http", "http-body", "hyper", "hyper-util", "axum", "tower"];
-/// The crates that know no HTTP.
+/// The crates that must not use HTTP.
 const WITHOUT_HTTP: [&str; 11] = [
     "engine",
     "scheduling",
@@ -200,14 +200,14 @@ const WITHOUT_HTTP: [&str; 11] = [
     "publications",
 ];
 
-/// The most lines a file may have.
+/// Most lines of a file.
 const LONGEST_FILE: usize = 600;
 
-/// The one package that is a program first.
+/// The only package that is mainly a program.
 const PROGRAM: &str = "berth";
 
-/// Crates that only tests use, and that may therefore stand above those they serve: a dev-dependency on one
-/// is no edge.
+/// Crates that only tests use, and that may therefore be in a layer above their users: a dev-dependency on
+/// one is no edge.
 pub(super) const FOR_TESTS: [&str; 3] = [TESTING, "dialect-toy", "house"];
 
 /// The crate that the dialects' tests share.
@@ -221,7 +221,7 @@ fn crates() -> BTreeMap<String, BTreeSet<String>> {
         name.strip_prefix(PREFIX).unwrap_or(name).to_owned()
     };
     let dependencies = |package: &Value| {
-        // A crate may ask itself for features that its tests need.
+        // A crate may depend on itself for features that its tests need.
         let itself = &package["name"];
         package["dependencies"]
             .as_array()

@@ -1,4 +1,4 @@
-//! A new system is a new dialect: no other code knows a system by its name. Comments and tests may name them.
+//! A new system is a new dialect: no other code names a system. Comments and tests may name them.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use berth_house::{read, shown, sources};
 
 use super::circles::{code, is_for_tests};
 
-/// Parts of names that only these systems have.
+/// Parts of names that only systems have.
 const NAMES: [&str; 8] = [
     "gardener",
     "openmcp",
@@ -28,13 +28,13 @@ const PLACES: [&str; 6] = [
     "berth/console/web/",
 ];
 
-/// Files that name one all the same, and why. The list may only get shorter.
+/// Files that name a system all the same, with the reason. The list may only get shorter.
 const LEFT: [(&str, &str); 1] = [(
     "berth/src/manifests/krew.rs",
     "the sentence that Krew's index shows: systems as people write them",
 )];
 
-/// The first word of `code`, of letters, digits and dashes, that a system has for a name or a part of one.
+/// The first word of `code`, of letters, digits and dashes, that is a part of a system's name.
 fn names_a_system(code: &str) -> Option<String> {
     let lower = code.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
@@ -42,8 +42,8 @@ fn names_a_system(code: &str) -> Option<String> {
     words.find(named).map(str::to_owned)
 }
 
-/// The files that name a system outside of the places for it, with the word.
-fn found() -> Vec<(String, String)> {
+/// The files outside of [`PLACES`] that name a system, with the word.
+fn findings() -> Vec<(String, String)> {
     let files = sources().into_iter().filter_map(|path| {
         let shown = shown(&path);
         let tried = shown.split(['/', '.']).any(is_for_tests) || !shown.contains("/src/");
@@ -58,17 +58,17 @@ fn found() -> Vec<(String, String)> {
 
 #[test]
 fn no_system_is_named_outside_of_its_place() {
-    let found = found();
-    let problems: Vec<String> = found
+    let findings = findings();
+    let problems: Vec<String> = findings
         .iter()
         .filter(|(file, _)| LEFT.iter().all(|(left, _)| left != file))
         .map(|(file, word)| format!("{file} names {word:?}: that belongs in a dialect"))
         .collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    let found: BTreeSet<&str> = found.iter().map(|(file, _)| file.as_str()).collect();
+    let findings: BTreeSet<&str> = findings.iter().map(|(file, _)| file.as_str()).collect();
     for (left, _) in LEFT {
         assert!(
-            found.contains(left),
+            findings.contains(left),
             "{left} names no system: take it off the list"
         );
     }

@@ -1,5 +1,5 @@
-//! One path to each item of a crate that others take: a module is private, and what is public in it stands at
-//! the crate's root (or in one public module), or it is public, and its items stand in it alone.
+//! One path to each public item of a published crate: a module is either private, with its public items
+//! re-exported at the crate's root (or in one public module), or public, with its items only in itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use berth_house::{packages, root, text};
 
 use crate::circles::{Module, code, crates, paths, resolve};
 
-/// Modules that are declared `pub`, of which every module around is, too.
+/// Modules that are declared `pub`, and whose parents all are, too.
 fn public(files: &BTreeMap<Module, String>) -> BTreeSet<Module> {
     let declared = |module: &Module| {
         let (name, around) = module.split_last()?;
@@ -19,7 +19,7 @@ fn public(files: &BTreeMap<Module, String>) -> BTreeSet<Module> {
     files.keys().filter(|module| is_public(module)).cloned().collect()
 }
 
-/// Paths of every `pub use` of `text`, as written.
+/// Paths of every `pub use` in `text`, as they are written.
 fn exported(text: &str) -> Vec<Module> {
     let mut found = Vec::new();
     for part in code(text).split("pub use ").skip(1) {
@@ -29,7 +29,8 @@ fn exported(text: &str) -> Vec<Module> {
     found
 }
 
-/// Items of one crate with a second path, and items of our other crates that it shows as its own.
+/// Items of one crate with a second path, and items of other crates of the workspace that it
+/// re-exports.
 fn problems(files: &BTreeMap<Module, String>) -> Vec<String> {
     let modules: BTreeSet<Module> = files.keys().cloned().collect();
     let public = public(files);

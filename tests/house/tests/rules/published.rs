@@ -1,5 +1,5 @@
-//! The crates that others take (`publish = true`, those below the placement layer) can be packed: each stands
-//! on published ones alone, says for itself what it is, and reads no file of another package.
+//! The published crates (`publish = true`, those below the placement layer) can be packed: each depends only
+//! on published ones, has its own description, and reads no file of another package.
 
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
@@ -28,7 +28,7 @@ fn a_published_crate_stands_on_published_crates_alone() {
     for package in &published {
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let (ours, other) = (text(package, "name"), text(dependency, "name"));
-            // What only its tests ask for is left out of a package.
+            // A package leaves out the dependencies of its tests.
             if !other.starts_with("berth-") || dependency["kind"] == "dev" {
                 continue;
             }
@@ -73,7 +73,7 @@ fn a_published_crate_says_for_itself_what_it_is() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// The files of `package` as it would be packed.
+/// The files of the packed `package`.
 fn files(package: &str) -> Vec<PathBuf> {
     let output = Command::new(env!("CARGO"))
         .args([
@@ -87,14 +87,14 @@ fn files(package: &str) -> Vec<PathBuf> {
         .current_dir(root())
         .output()
         .expect("cargo can be run");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{package}: {told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{package}: {errors}");
     let listed = String::from_utf8(output.stdout).expect("cargo lists files");
     listed.lines().map(PathBuf::from).collect()
 }
 
-/// The paths that `code` takes in.
-fn taken_in(code: &str) -> Vec<&str> {
+/// The paths that `code` includes.
+fn included_files(code: &str) -> Vec<&str> {
     ["include_str!(", "include_bytes!(", "#[path = "]
         .into_iter()
         .flat_map(|word| code.split(word).skip(1))
@@ -102,7 +102,7 @@ fn taken_in(code: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether `path`, taken in by the file `from`, leaves the folder that `from` is relative to.
+/// Whether `path`, included by the file `from`, leads out of the folder to which `from` is relative.
 fn leaves(from: &Path, path: &str) -> bool {
     let folder = from.parent().unwrap_or(Path::new(""));
     let mut depth = 0;
@@ -131,7 +131,9 @@ fn a_published_crate_reads_no_file_of_another_package() {
             .filter(|file| file.extension().is_some_and(|end| end == "rs"))
         {
             let code = std::fs::read_to_string(folder(&package).join(file)).expect("sources are text");
-            let out = taken_in(&code).into_iter().filter(|path| leaves(file, path));
+            let out = included_files(&code)
+                .into_iter()
+                .filter(|path| leaves(file, path));
             problems.extend(out.map(|path| format!("{name}: {} takes in {path}", file.display())));
         }
     }
@@ -141,7 +143,7 @@ fn a_published_crate_reads_no_file_of_another_package() {
 #[test]
 fn a_file_of_another_package_would_be_seen() {
     let code = "#[path = \"../../tests/src/etcd.rs\"]\nmod etcd;\nconst ROWS: &str = include_str!(\n    \"rows.json\");";
-    assert_eq!(taken_in(code), ["rows.json", "../../tests/src/etcd.rs"]);
+    assert_eq!(included_files(code), ["rows.json", "../../tests/src/etcd.rs"]);
     assert!(leaves(Path::new("tests/etcd.rs"), "../../tests/src/etcd.rs"));
     assert!(!leaves(Path::new("src/lib.rs"), "../README.md"));
 }

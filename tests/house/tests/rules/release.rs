@@ -6,7 +6,7 @@ use berth_house::{read, root};
 
 fn release(arguments: &[&str]) -> Output {
     let mut script = Command::new(root().join("deploy/release"));
-    // The commit's time where there is no git, too.
+    // The commit's time, so that the test does not need git.
     script.args(arguments).env("SOURCE_DATE_EPOCH", "1767225600");
     script.output().expect("bash runs")
 }

@@ -1,6 +1,5 @@
-//! The rooms of the house: every crate stands in a folder of the top level, and the arrows between those
-//! folders make no circle, so that the first look at the repository shows what stands on what
-//! (ARCHITECTURE.md, "The map").
+//! The rooms of the house: every crate is in a folder of the top level, and the dependencies between these
+//! folders have no circle, so that the repository's top level shows the layers (ARCHITECTURE.md, "The map").
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +7,7 @@ use berth_house::{PREFIX, packages, root, text};
 
 use super::layers::FOR_TESTS;
 
-/// The rooms, lowest first: a crate in one of them depends on crates in its own and in those before it.
+/// The rooms, lowest first: a crate depends only on crates in its own room and in earlier ones.
 const ROOMS: [&str; 12] = [
     "machinery",
     "storage",
@@ -27,7 +26,7 @@ const ROOMS: [&str; 12] = [
 /// Folders of the top level without crates.
 const WITHOUT_CRATES: [&str; 2] = ["docs", "examples"];
 
-/// Every crate's room, and the crates that its product stands on.
+/// Every crate's room, and its dependencies without those of tests.
 fn crates() -> BTreeMap<String, (String, BTreeSet<String>)> {
     packages()
         .iter()

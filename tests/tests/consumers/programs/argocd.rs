@@ -1,5 +1,5 @@
-//! Argo CD's own cluster decision generator, over `deploy/consumers/argocd` as it is:
-//! `tests/consumers/argocd`.
+//! Argo CD's own cluster decision generator (`tests/consumers/argocd`), with the unchanged
+//! `deploy/consumers/argocd`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ fn generate(server: &Server, set: &Path) -> Output {
     command.output().expect("it runs")
 }
 
-/// Secret by which Argo CD knows a cluster: a Secret.
-fn known(server: &Server, cluster: &str) {
+/// Creates the Secret that registers a cluster in Argo CD.
+fn register_cluster(server: &Server, cluster: &str) {
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret",
         "metadata": {"name": cluster, "namespace": "argocd", "labels": {"argocd.argoproj.io/secret-type": "cluster"}},
@@ -58,7 +58,7 @@ fn argo_cds_own_generator_gives_an_application_set_the_clusters_of_its_decision(
         (!names.is_empty()).then_some(names)
     });
     for cluster in &decided {
-        known(&server, cluster);
+        register_cluster(&server, cluster);
     }
     let set = deployed("applicationset-ocm.yaml");
     let output = generate(&server, &set);
@@ -75,14 +75,14 @@ fn argo_cds_own_generator_gives_an_application_set_the_clusters_of_its_decision(
         assert_eq!(parameters["server"], format!("https://{name}.example"));
         assert!(parameters["reason"].is_string(), "{parameters}");
     }
-    // A decision that is not there is an error, with which every Application stays.
+    // A missing decision is an error, on which all Applications are kept.
     let text = std::fs::read_to_string(&set).expect("it is there");
     assert!(text.contains("story-1.placement.ocm"), "{text}");
     let none = server.file("none.yaml", &text.replace("story-1.placement.ocm", "nothing.ocm"));
     let output = generate(&server, &none);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        !output.status.success() && said.contains("no clusterDecisionResources found"),
-        "{said}"
+        !output.status.success() && errors.contains("no clusterDecisionResources found"),
+        "{errors}"
     );
 }

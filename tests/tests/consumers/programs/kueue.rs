@@ -24,8 +24,8 @@ fn deployed(file: &str) -> String {
     folder.join(file).display().to_string()
 }
 
-/// Kueue's own definitions, as a cluster has them that has nothing of an older version, since no webhook
-/// converts here; and its namespace with the configuration that names `dispatcher`.
+/// Creates Kueue's own definitions, as in a cluster without objects of older versions, since no webhook
+/// converts here; and its namespace with the configuration of `dispatcher`.
 fn kueue_on(hub: &Hub, dispatcher: &str) {
     let folder = go::module("consumers/kueue", "sigs.k8s.io/kueue").join("config/components/crd/bases");
     let folder = folder.display().to_string();
@@ -47,11 +47,11 @@ fn kueue_on(hub: &Hub, dispatcher: &str) {
     hub.kubectl("wait --for=condition=Established crd --all --timeout=60s")
         .succeeds();
     hub.ensure(&["create", "namespace", "kueue-system"]);
-    configured(hub, dispatcher);
+    set_dispatcher(hub, dispatcher);
 }
 
-/// Tells Kueue whom to leave dispatching to.
-fn configured(hub: &Hub, dispatcher: &str) {
+/// Sets the dispatcher in Kueue's configuration.
+fn set_dispatcher(hub: &Hub, dispatcher: &str) {
     let text = format!(
         "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmultiKueue:\n  dispatcherName: {dispatcher}\n"
     );
@@ -74,7 +74,7 @@ fn kueue(kubeconfig: &Path, namespace: &str, further: &[&str]) -> Command {
     command
 }
 
-/// Gives the Workload its quota, as Kueue's scheduler does.
+/// Reserves the quota of the Workload, as Kueue's scheduler does.
 fn reserve(hub: &Hub, namespace: &str, name: &str, check: &str) {
     let mut reserving = kueue(
         &hub.admin(),
@@ -89,7 +89,7 @@ fn reserve(hub: &Hub, namespace: &str, name: &str, check: &str) {
     );
 }
 
-/// `berth dispatch multikueue`, as whoever `kubeconfig` is.
+/// Starts `berth dispatch multikueue` as the user of `kubeconfig`.
 fn dispatcher(kubeconfig: &Path, further: &[&str]) -> Running {
     let mut command = Command::new(berth_tests::berth());
     command
@@ -100,7 +100,7 @@ fn dispatcher(kubeconfig: &Path, further: &[&str]) -> Running {
     Running::start(command)
 }
 
-/// A Workload as Kueue makes one, with `metadata` beside its name.
+/// A Workload as Kueue creates it, with further `metadata`.
 fn workload(namespace: &str, name: &str, metadata: &Value) -> Value {
     let mut object = json!({
         "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload",
@@ -128,8 +128,8 @@ fn nominated(hub: &Hub, namespace: &str, name: &str) -> Value {
     status(hub, namespace, name)["nominatedClusterNames"].clone()
 }
 
-/// The note of the Event about the Workload with that reason.
-fn told(hub: &Hub, namespace: &str, name: &str, reason: &str) -> String {
+/// The note of the Workload's Event with this reason.
+fn event_note(hub: &Hub, namespace: &str, name: &str, reason: &str) -> String {
     eventually(&format!("the Event {reason} about {name}"), || {
         let events = get(hub, "events.events.k8s.io", namespace);
         let mut all = events["items"].as_array()?.iter();
@@ -138,7 +138,7 @@ fn told(hub: &Hub, namespace: &str, name: &str, reason: &str) -> String {
     })
 }
 
-/// Kueue's names for the clusters of the decision, the best first, once they are two.
+/// Kueue's names of the clusters of the decision in order of their rank, `None` while they are not two.
 fn in_order(hub: &Hub) -> Option<Value> {
     let decision = get(hub, "decision placement.ocm", NAMESPACE);
     let mut places = decision["status"]["decisions"].as_array()?.clone();
@@ -151,7 +151,7 @@ fn in_order(hub: &Hub) -> Option<Value> {
     (names.len() == 2).then(|| json!(names))
 }
 
-/// A cluster that Kueue sends Workloads to.
+/// Starts a cluster that receives Workloads of Kueue.
 fn worker() -> Hub {
     let hub = Hub::start();
     kueue_on(&hub, OURS);
@@ -159,7 +159,7 @@ fn worker() -> Hub {
     hub
 }
 
-/// A program that shows the administrator's certificate of `cluster`, as a plugin for credentials.
+/// A credentials plugin with the administrator's certificate of `cluster`.
 fn plugin(hub: &Hub, cluster: &Hub) -> PathBuf {
     let groups = ["system:masters".to_owned()];
     let issued = cluster.ca().issue_client("kueue", &groups, SystemClock.now());
@@ -179,8 +179,8 @@ fn merge(hub: &Hub, what: &[&str], patch: &Value) {
     hub.kubectl_args(&arguments).succeeds();
 }
 
-/// A hub with OCM's fleet, of which the decision `placement.ocm` is on cluster1, and Kueue's definitions;
-/// `first` is reached as cluster1, `second` by a kubeconfig as cluster2.
+/// Starts a hub with OCM's fleet, the decision `placement.ocm` for cluster1, and Kueue's definitions;
+/// cluster1 is `first`, and cluster2 is `second`, by a kubeconfig.
 fn manager(first: &Hub, second: &Hub) -> (Hub, Berth) {
     let hub = Hub::start();
     berth::apply_definitions(&hub);
@@ -270,7 +270,7 @@ fn kueue_sends_a_workload_to_the_clusters_of_its_decision_and_the_first_that_has
         });
     };
     is_nominated(json!(["cluster1"]));
-    let note = told(&hub, NAMESPACE, "sample", "ClustersNominated");
+    let note = event_note(&hub, NAMESPACE, "sample", "ClustersNominated");
     assert!(
         note.starts_with("cluster1 nominated by decision placement.ocm: cluster1"),
         "{note}"
@@ -284,7 +284,7 @@ fn kueue_sends_a_workload_to_the_clusters_of_its_decision_and_the_first_that_has
     });
     assert_eq!(copied(&second), 0, "a cluster that is not nominated has a copy");
 
-    // Another cluster comes into the decision: it is nominated as well.
+    // Another cluster joins the decision, and is nominated as well.
     hub.kubectl("label managedcluster cluster2 jobs=yes").succeeds();
     is_nominated(eventually("both to be decided", || in_order(&hub)));
     eventually("an Event about both", || {
@@ -296,12 +296,12 @@ fn kueue_sends_a_workload_to_the_clusters_of_its_decision_and_the_first_that_has
     eventually("a copy at the second worker", || {
         (copied(&second) == 1).then_some(())
     });
-    // What Kueue said of the Workload is as it was.
+    // Kueue's other status of the Workload is unchanged.
     let now = status(&hub, NAMESPACE, "sample");
     assert_eq!(now["admission"]["clusterQueue"], "everything");
     assert_eq!(now["conditions"][0]["type"], "QuotaReserved");
 
-    // The second has room: Kueue admits the Workload there, which takes the nominations away.
+    // The second cluster has room: Kueue admits the Workload there, and deletes the nominations.
     reserve(&second, NAMESPACE, "sample", "");
     let taken = eventually("the Workload to be taken", || {
         let status = status(&hub, NAMESPACE, "sample");
@@ -319,7 +319,7 @@ fn kueue_sends_a_workload_to_the_clusters_of_its_decision_and_the_first_that_has
     });
 }
 
-/// An AdmissionCheck named as the MultiKueueConfig it is for, whose clusters are `clusters`.
+/// Creates an AdmissionCheck, and a MultiKueueConfig with `clusters`, with the same name.
 fn check(hub: &Hub, name: &str, clusters: &[&str]) {
     let kueue = |kind: &str, name: &str, spec: Value| {
         let object = json!({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name},
@@ -394,9 +394,9 @@ fn what_cannot_be_nominated_is_told_on_the_workload_and_nothing_is_written() {
     ] {
         waiting(&hub, NAMESPACE, name, &metadata, check);
     }
-    // Kueue dispatches by itself so far.
+    // So far, Kueue dispatches by itself.
     assert!(nominated(&hub, "garden-dev", "web").is_null());
-    configured(&hub, OURS);
+    set_dispatcher(&hub, OURS);
     let seed = eventually("the Shoot's seed to be nominated", || {
         let names = nominated(&hub, "garden-dev", "web");
         names.is_array().then_some(names)
@@ -413,7 +413,7 @@ fn what_cannot_be_nominated_is_told_on_the_workload_and_nothing_is_written() {
         ("unplaced", "DecisionNotBound", "nowhere.ocm"),
         ("unreached", "ClusterNotInMultiKueue", ".ocm"),
     ] {
-        let note = told(&hub, NAMESPACE, name, reason);
+        let note = event_note(&hub, NAMESPACE, name, reason);
         assert!(note.contains(word), "{note}");
         assert!(
             nominated(&hub, NAMESPACE, name).is_null(),
@@ -421,7 +421,7 @@ fn what_cannot_be_nominated_is_told_on_the_workload_and_nothing_is_written() {
         );
     }
 
-    // A Kueue that takes two.
+    // A Kueue with a limit of two.
     let path = "/schema/openAPIV3Schema/properties/status/properties/nominatedClusterNames/maxItems";
     let path = format!("/spec/versions/0{path}");
     let patch = json!([{"op": "replace", "path": path, "value": 2}]).to_string();
@@ -430,9 +430,9 @@ fn what_cannot_be_nominated_is_told_on_the_workload_and_nothing_is_written() {
         .succeeds();
     let waits = || {
         waiting(&hub, NAMESPACE, "wide", &named("placement.ocm"), "everything");
-        told(&hub, NAMESPACE, "wide", "TooManyClusters")
+        event_note(&hub, NAMESPACE, "wide", "TooManyClusters")
     };
-    // What Kueue takes is read again after ten seconds.
+    // Kueue's limit is read again after ten seconds.
     eventually("the new limit to be known", || {
         let crd = get(&hub, "crd workloads.kueue.x-k8s.io", "default");
         (crd.pointer(&path)? == &json!(2)).then_some(())

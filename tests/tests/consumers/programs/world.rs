@@ -1,4 +1,4 @@
-//! Places in which Berth publishes: by itself, or on a hub.
+//! Servers on which Berth publishes: standalone, or on a hub.
 
 use std::path::PathBuf;
 
@@ -9,21 +9,21 @@ use berth_tests::{Kubectl, Server};
 
 use super::upstream_definitions;
 
-/// A Berth that publishes everything in the namespace `argocd`.
+/// A Berth that publishes all decisions in the namespace `argocd`.
 pub(super) enum World {
     /// By itself.
     Alone(Server),
-    /// Into the hub's own kinds, with OCM's objects on the hub.
+    /// In the hub's own kinds, with OCM's objects on the hub.
     Behind {
         /// The hub.
         hub: Box<Hub>,
-        /// Ends with this value.
+        /// Berth, which ends with this value.
         _running: Berth,
     },
 }
 
 impl World {
-    /// By itself, with what is in `files`.
+    /// A standalone server with the objects of `files`.
     pub(super) fn alone(files: &[&str]) -> Self {
         let server = Server::start();
         for file in files.iter().chain(&["consumers/publication.yaml"]) {
@@ -32,7 +32,7 @@ impl World {
         Self::Alone(server).published()
     }
 
-    /// On a hub of its own, with what is in `files`.
+    /// A Berth on its own hub, with the objects of `files`.
     pub(super) fn behind(files: &[&str]) -> Self {
         let hub = Hub::start();
         berth::apply_definitions(&hub);

@@ -1,4 +1,4 @@
-//! Fleets of member clusters and placements on them, some of which are bound.
+//! Fleets of member clusters, and placements on them, some of which are bound.
 
 use berth_tests::differential::Draw;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ pub(super) const NAMES: [&str; 12] = [
     "a1", "a10", "a2", "b1", "b2", "c1", "c2", "d", "e-1", "f", "y", "z",
 ];
 
-/// A world of that sort.
+/// A random world.
 pub(super) fn world(draw: &mut Draw) -> World {
     let count = 1 + draw.below(NAMES.len());
     let mut objects: Vec<Value> = NAMES[..count].iter().map(|name| member(draw, name)).collect();
@@ -62,8 +62,8 @@ fn member(draw: &mut Draw, name: &str) -> Value {
     value
 }
 
-/// Reports of the agents: mostly that all is well. Times are some way from the limit of five minutes, as the
-/// original goes by the clock on the wall.
+/// Reports of the agents, mostly healthy. Times are far from the limit of five minutes, since the original
+/// uses the real clock.
 fn agents(draw: &mut Draw) -> Value {
     let condition = |r#type: &str, status: &str, since: &str| json!({"type": r#type, "status": status, "reason": "Said", "message": "", "lastTransitionTime": since});
     let (long_ago, fresh, stale) = (
@@ -143,14 +143,14 @@ fn placement(draw: &mut Draw, name: &str, clusters: usize, objects: &mut Vec<Val
                     decision.remove("clusterScore");
                 }
                 let elsewhere = listed.is_some_and(|listed| !listed.contains(&json!(cluster)));
-                // What is bound to a cluster that leaves stays until that is gone; the original lets it go at
-                // the next cycle (docs/systems/fleet.md, "Differences from upstream"), and picks another in
-                // its place.
+                // A binding to a leaving cluster remains until the cluster is deleted; the original removes
+                // it at the next cycle (docs/systems/fleet.md, "Differences from upstream"), and picks
+                // another cluster instead.
                 let leaves = objects.iter().any(|object| {
                     object["metadata"]["name"] == *cluster
                         && !object["metadata"]["deletionTimestamp"].is_null()
                 });
-                // The policy of a fixed list binds nothing else.
+                // The policy of a fixed list binds only listed clusters.
                 if !(leaves || elsewhere && by_it) {
                     objects.push(bound);
                 }

@@ -12,7 +12,7 @@ const PROPERTIES: [&str; 4] = [
     "resources.kubernetes-fleet.io/total-memory",
 ];
 
-/// A policy, or none.
+/// A random policy, or none.
 pub(super) fn one(draw: &mut Draw, clusters: usize) -> Value {
     match draw.below(12) {
         0 => Value::Null,

@@ -1,6 +1,6 @@
-//! Gardens of seeds and shoots. What only one of the originals knows is in its worlds alone: capacity,
-//! workerless shoots, IPv6, zones, access restrictions, default domains and distances in those of today; DNS
-//! in those of 2020.
+//! Gardens of seeds and shoots. Features of only one original are only in its worlds: capacity, workerless
+//! shoots, IPv6, zones, access restrictions, default domains and distances in current ones; DNS in those of
+//! 2020.
 
 use berth_tests::differential::Draw;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::world::World;
 
 const API_VERSION: &str = "core.gardener.cloud/v1beta1";
-/// The release that seeds of today are of.
+/// The version of current seeds.
 pub(super) const VERSION: &str = "1.150.0";
 const ZONES: [&str; 4] = ["z1", "z2", "z3", "z4"];
 const RESTRICTIONS: [&str; 2] = ["eu-access-only", "us-access-only"];
@@ -99,7 +99,7 @@ fn profiles(draw: &mut Draw) -> Vec<Value> {
     list
 }
 
-/// A ConfigMap with distances between some regions, negative ones too.
+/// A ConfigMap with distances between some regions, some of which are negative.
 fn distances(draw: &mut Draw) -> Value {
     let mut data = serde_json::Map::new();
     for region in ["eu-west-1", "eu-central-1", "us-east-1", "europe"] {
@@ -142,7 +142,7 @@ fn selector(draw: &mut Draw) -> Value {
     }
 }
 
-/// One of some ranges; of another number, another one, which meets none of the others.
+/// The network range with this number, which overlaps no other range.
 fn range(six: bool, number: usize) -> String {
     if six {
         format!("fd00:{number:x}::/64")
@@ -161,7 +161,7 @@ fn seed(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
         networks["ipFamilies"] = json!(["IPv6"]);
     }
     if era == Era::Of2020 && draw.often() || era == Era::Today && draw.below(2) == 0 {
-        // Now and then the range that some shoots' nodes are in.
+        // Sometimes the range of some shoots' nodes.
         let pods = if six || era == Era::Of2020 {
             4 + draw.below(4)
         } else {
@@ -174,7 +174,7 @@ fn seed(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
         name,
         json!({"provider": {"type": provider, "region": region}, "networks": networks}),
     );
-    // As the API server labels seeds.
+    // The API server sets these labels of seeds.
     value["metadata"]["labels"] = json!({
         "seed.gardener.cloud/provider": provider, "seed.gardener.cloud/region": region,
         format!("name.seed.gardener.cloud/{name}"): "true",
@@ -210,7 +210,7 @@ fn seed(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
     value
 }
 
-/// Fields that seeds got after 2020.
+/// Sets fields of seeds that were added after 2020.
 fn of_today(draw: &mut Draw, seed: &mut Value) {
     let zones = most_of(draw, &ZONES);
     if !zones.is_empty() {
@@ -236,8 +236,8 @@ fn of_today(draw: &mut Draw, seed: &mut Value) {
     }
 }
 
-/// All of `all`, or any of them: where most seeds offer too little, hardly a shoot is placed, and the steps
-/// that compare seeds have none to compare.
+/// All of `all`, or a random subset: with too few offers of the seeds, hardly any shoot has a place, and the
+/// steps that compare seeds have none to compare.
 fn most_of(draw: &mut Draw, all: &[&'static str]) -> Vec<&'static str> {
     match draw.once_in(3) {
         true => some_of(draw, all),
@@ -245,7 +245,7 @@ fn most_of(draw: &mut Draw, all: &[&'static str]) -> Vec<&'static str> {
     }
 }
 
-/// Any of `all`, in their order.
+/// A random subset of `all`, in its order.
 fn some_of(draw: &mut Draw, all: &[&'static str]) -> Vec<&'static str> {
     all.iter().filter(|_| draw.below(2) == 0).copied().collect()
 }
@@ -265,7 +265,7 @@ fn taints(draw: &mut Draw, era: Era) -> Value {
             list.push(taint);
         }
     }
-    // By the rules of today they are as any other.
+    // The current rules treat these seeds as any other.
     for key in ["disable-dns", "invisible", "disable-capacity-reservation"] {
         if draw.once_in(if era == Era::Of2020 { 12 } else { 30 }) {
             list.push(json!({"key": format!("seed.gardener.cloud/{key}")}));
@@ -332,7 +332,7 @@ fn shoot(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
     if draw.once_in(6) {
         spec["seedSelector"] = selector(draw);
         if era == Era::Today && draw.below(2) == 0 {
-            // Nobody reads it there any more.
+            // This field is no longer used.
             spec["seedSelector"]["providerTypes"] = json!(["gcp"]);
         }
     }
@@ -367,7 +367,7 @@ fn shoot(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
     value
 }
 
-/// Fields that shoots got after 2020.
+/// Sets fields of shoots that were added after 2020.
 fn wants_of_today(draw: &mut Draw, name: &str, spec: &mut Value) {
     let tolerance = draw.one(&["", "", "node", "zone"]);
     if !tolerance.is_empty() {
@@ -391,9 +391,9 @@ fn wants_of_today(draw: &mut Draw, name: &str, spec: &mut Value) {
     }
 }
 
-/// Ranges 1 to 3 are the seeds' nodes, pods and services, 4 to 7 their defaults for pods. In 2020 nodes were
-/// compared with nodes alone, and pods and services with each other: the other pairs, which we compare as its
-/// documentation says, are not drawn.
+/// Ranges 1 to 3 are the seeds' nodes, pods and services, 4 to 7 their defaults for pods. In 2020, nodes were
+/// compared only with nodes, and pods and services with each other: the other pairs, which Berth compares
+/// according to the documentation, are not generated.
 fn networking(draw: &mut Draw, era: Era, six: bool, workerless: bool) -> Value {
     let one_of = |draw: &mut Draw, theirs: &[usize], own: usize| {
         let theirs = if six { &[1, 2, 3][..] } else { theirs };

@@ -1,7 +1,8 @@
-//! Clusters of three regions, and bindings that want replicas there, some of which have some.
+//! Clusters of three regions, and bindings that request replicas there, some of which already have
+//! some.
 //!
-//! A decision from scratch is drawn without groups: v1.18 goes on from the observed group then, and later
-//! versions begin with the first (docs/systems/karmada.md, "Differences from upstream").
+//! A decision from scratch is generated without groups: v1.18 then continues from the observed group, and
+//! later versions start with the first (docs/systems/karmada.md, "Differences from upstream").
 
 use berth_tests::differential::Draw;
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ const NAMES: [&str; 12] = [
 ];
 const APPS: &str = "apps/v1";
 
-/// A world of that sort.
+/// A random world.
 pub(super) fn world(draw: &mut Draw) -> World {
     let count = 1 + draw.below(NAMES.len());
     let mut objects: Vec<Value> = NAMES[..count].iter().map(|name| cluster(draw, name)).collect();
@@ -98,7 +99,7 @@ fn status(draw: &mut Draw) -> Value {
     status
 }
 
-/// Three sizes of nodes, and how many there are of each.
+/// Sets three sizes of nodes, and their numbers.
 fn models(draw: &mut Draw, cluster: &mut Value) {
     let grades = [
         ("0", "0", "1", "2Gi"),
@@ -178,7 +179,7 @@ fn requirements(draw: &mut Draw) -> Value {
     json!({"resourceRequest": request})
 }
 
-/// Some clusters with replicas, in whatever order.
+/// Some clusters with replicas, in random order.
 fn targets(draw: &mut Draw, many: usize, count: usize) -> Value {
     let first = draw.below(count);
     let places = (0..many).map(|step| (first + step * 5) % count);

@@ -1,8 +1,8 @@
-//! Expressions about clusters, rightly and wrongly written.
+//! Valid and invalid expressions about clusters.
 
 use berth_tests::differential::Draw;
 
-/// Parts, true of some clusters, false of others, and failing on those that lack what is asked for.
+/// Parts that are true of some clusters, false of others, and fail on those without the field.
 const PARTS: &[&str] = &[
     "managedCluster.metadata.labels[\"env\"] == \"prod\"",
     "managedCluster.metadata.labels.tier in [\"1\", \"2\"]",
@@ -49,7 +49,7 @@ const BROKEN: &[&str] = &[
     "7 == 7.0",
 ];
 
-/// One of them, or several joined.
+/// A random part, or several joined parts.
 pub(super) fn one(draw: &mut Draw) -> String {
     match draw.below(24) {
         0 => draw.one(BROKEN).to_owned(),

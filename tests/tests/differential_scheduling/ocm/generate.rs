@@ -1,4 +1,4 @@
-//! Hubs of clusters and placements on them.
+//! Hubs of clusters, and placements on them.
 
 use berth_tests::differential::Draw;
 use serde_json::{Value, json};
@@ -6,15 +6,14 @@ use serde_json::{Value, json};
 use super::{GROUP, expressions};
 use crate::world::World;
 
-/// The sets: of members by label, of what a selector matches, of everything, of nothing, and one that is not
-/// there.
+/// The sets: of members by label, of a selector's matches, of all clusters, of none, and a missing one.
 const SETS: [&str; 5] = ["fleet", "other", "east", "all", "gone"];
 const NAMES: [&str; 16] = [
     "a1", "a2", "b1", "b10", "b2", "c1", "c2", "c3", "d1", "e-1", "e-2", "f", "g", "h", "z", "z0",
 ];
 const PLACEMENTS: [&str; 3] = ["p", "q", "r"];
 
-/// A world of that sort.
+/// A random world.
 pub(super) fn world(draw: &mut Draw) -> World {
     let count = 2 + draw.below(NAMES.len() - 1);
     let names = &NAMES[..count];
@@ -46,7 +45,7 @@ pub(super) fn world(draw: &mut Draw) -> World {
     }
 }
 
-/// Different ones of `names`, fewer than `most`.
+/// Fewer than `most` distinct names of `names`.
 fn some<'a>(draw: &mut Draw, names: &[&'a str], most: usize) -> Vec<&'a str> {
     let mut list: Vec<&str> = (0..draw.below(most)).map(|_| draw.one(names)).collect();
     list.sort_unstable();
@@ -111,7 +110,7 @@ fn cluster(draw: &mut Draw, name: &str) -> Value {
     }
     let taints = taints(draw);
     value["spec"] = json!({"hubAcceptsClient": draw.often(), "leaseDurationSeconds": 60});
-    // An empty list is not there for OCM's expressions, which see what its Go types keep; nobody writes one.
+    // An empty list does not exist for OCM's expressions, which see its Go types; real objects have none.
     if !taints.is_empty() {
         value["spec"]["taints"] = json!(taints);
     }
@@ -150,7 +149,7 @@ fn status(draw: &mut Draw) -> Value {
     status
 }
 
-/// Of several with the same key, value and effect the API keeps the time of one.
+/// Of several taints with the same key, value and effect, the API keeps one time.
 fn taints(draw: &mut Draw) -> Vec<Value> {
     let mut list: Vec<Value> = (0..draw.below(5).saturating_sub(2))
         .map(|_| taint(draw))
@@ -173,7 +172,7 @@ fn taint(draw: &mut Draw) -> Value {
         taint["value"] = json!(draw.one(&["a", "b"]));
     }
     if draw.often() {
-        // A minute and two ago, at this very moment, and to come.
+        // One and two minutes ago, now, and in the future.
         let added = [
             "2021-10-28T08:59:00Z",
             "2021-10-28T08:58:00Z",
@@ -196,7 +195,7 @@ fn scores(draw: &mut Draw, cluster: &str, resource: &str) -> Value {
     }
     value["status"]["scores"] = json!(listed);
     if draw.below(2) == 0 {
-        // Long gone, just gone, at this very moment, and to come.
+        // Long ago, just ago, now, and in the future.
         let until = [
             "2021-10-01T00:00:00Z",
             "2021-10-28T08:59:59Z",
@@ -326,7 +325,7 @@ fn toleration(draw: &mut Draw) -> Value {
     toleration
 }
 
-/// Each coordinate at most once: what the same one twice means is an accident upstream.
+/// Each coordinate occurs at most once: the meaning of duplicates is accidental upstream.
 fn policy(draw: &mut Draw) -> Value {
     let mut configurations = Vec::new();
     let mut weighted = |draw: &mut Draw, coordinate: Value| {

@@ -1,4 +1,4 @@
-//! Platforms of Clusters and requests.
+//! Platforms with Clusters and requests.
 
 use berth_tests::differential::Draw;
 use serde_json::{Value, json};
@@ -8,11 +8,11 @@ use crate::world::World;
 
 const NAMESPACES: [&str; 3] = ["bar", "foo", "pool"];
 const CLUSTERS: [&str; 8] = ["c1", "c10", "c2", "c3", "c4", "c5", "c6", "c7"];
-/// The first is for one request each, the others are shared. Clusters go by that, too: that an Exclusive one
-/// may be shared by a mapping that says so is upstream's, and not ours.
+/// Clusters of the first are for one request, those of the others are shared. Existing Clusters follow this,
+/// too: a mapping that shares an Exclusive one is only possible upstream.
 const PURPOSES: [&str; 3] = ["mcp", "platform", "workload"];
 
-/// A world of that sort.
+/// A random world.
 pub(super) fn world(draw: &mut Draw) -> World {
     let mut objects = Vec::new();
     let requests: Vec<&str> = ["r1", "r2", "r3"][..1 + draw.below(3)].to_vec();
@@ -65,7 +65,7 @@ fn cluster(draw: &mut Draw, name: &str) -> Value {
         value["metadata"]["labels"]["clusters.openmcp.cloud/delete-without-requests"] = json!(label);
     }
     let mut finalizers = Vec::new();
-    // Of requests that are gone, and now and then of one that is there.
+    // Finalizers of deleted requests, and sometimes of an existing one.
     for number in 0..draw.below(4) {
         finalizers.push(format!("{REQUEST_OF}gone-{number}"));
     }
@@ -100,7 +100,7 @@ fn request(draw: &mut Draw, name: &str) -> Value {
     if draw.once_in(10) {
         value["metadata"]["deletionTimestamp"] = json!("2021-10-28T08:00:00Z");
         value["metadata"]["finalizers"] = json!(["clusters.openmcp.cloud/request"]);
-        // What Berth waits for and upstream declares only.
+        // A field for which Berth waits, and which upstream only declares.
         value["spec"]["waitForClusterDeletion"] = json!(false);
     }
     value
@@ -119,7 +119,7 @@ fn configuration(draw: &mut Draw) -> Value {
             1 => template["metadata"]["name"] = json!("named"),
             _ => {}
         }
-        // Of both values, so that what is made is found again.
+        // With values of both selectors, so that created Clusters match again.
         template["metadata"]["labels"] = json!({"env": "a", "made": "yes"});
         let mut mapping = json!({"template": template});
         if purpose != "mcp" && draw.below(2) == 0 {

@@ -1,31 +1,31 @@
-//! Policies, and what each is asked about. Every policy is about the Placements that carry its name as a
+//! Policies, and the requests for each of them. Every policy is about the Placements with its name as a
 //! label, so that all of them can be in force at once.
 
 use serde_json::{Value, json};
 
-/// The group of the kind that is written.
+/// The group of the written kind.
 pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
-/// The label that says which policy an object is for.
+/// The label with the name of an object's policy.
 pub(crate) const LABEL: &str = "case";
-/// The user without rights who writes where rights are asked for.
+/// The user without rights, for cases that check rights.
 pub(crate) const BOB: &str = "bob";
 
-/// One policy with one binding, and the requests it meets.
+/// A policy with one binding, and its requests.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// Consequences of a validation that fails.
+    /// Consequences of a failed validation.
     actions: &'static [&'static str],
     spec: Value,
     bound: Value,
     pub(crate) requests: Requests,
 }
 
-/// Body of the request.
+/// The requests of a case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Requests {
     /// Creates with 0 to 6 clusters.
     Creates,
-    /// Creates by somebody without rights of their own.
+    /// Creates by a user without own rights.
     CreatesOfBob,
     /// Updates from 3 clusters to 0 to 6.
     Updates,
@@ -56,7 +56,7 @@ impl Case {
         self
     }
 
-    fn asked(mut self, requests: Requests) -> Self {
+    fn with_requests(mut self, requests: Requests) -> Self {
         self.requests = requests;
         self
     }
@@ -110,7 +110,7 @@ fn one(name: &'static str, expression: &str) -> Case {
     case(name, json!({"validations": [{"expression": expression}]}))
 }
 
-/// A policy with one validation of these fields.
+/// A policy with one validation with these fields.
 fn with(name: &'static str, validation: Value) -> Case {
     case(name, json!({"validations": [validation]}))
 }
@@ -123,7 +123,7 @@ fn patches(expression: &str) -> Value {
     json!({"patchType": "JSONPatch", "jsonPatch": {"expression": expression}})
 }
 
-/// Parameters that cases name.
+/// Parameters of the cases.
 pub(crate) fn parameters(namespace: &str) -> Vec<Value> {
     let map = |name: &str, most: &str| {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"most": most},
@@ -132,20 +132,20 @@ pub(crate) fn parameters(namespace: &str) -> Vec<Value> {
     vec![map("few", "2"), map("many", "4")]
 }
 
-/// All of them.
+/// All cases.
 pub(crate) fn all() -> Vec<Case> {
-    let mut all = said();
-    all.extend(seen());
-    all.extend(chosen());
-    all.extend(failing());
-    all.extend(changed());
+    let mut all = message_cases();
+    all.extend(variable_cases());
+    all.extend(match_cases());
+    all.extend(failing_cases());
+    all.extend(mutation_cases());
     all
 }
 
 const FEW: &str = "object.spec.numberOfClusters <= 2";
 
-/// Cases about messages of a validation that fails.
-fn said() -> Vec<Case> {
+/// Cases about messages of a failed validation.
+fn message_cases() -> Vec<Case> {
     vec![
         one("plain", FEW),
         one("trimmed", "  object.spec.numberOfClusters <= 2\n"),
@@ -183,7 +183,7 @@ fn said() -> Vec<Case> {
 }
 
 /// Cases about variables of expressions.
-fn seen() -> Vec<Case> {
+fn variable_cases() -> Vec<Case> {
     vec![
         case(
             "variables",
@@ -234,22 +234,22 @@ fn seen() -> Vec<Case> {
             json!({"expression": "object.spec.numberOfClusters >= oldObject.spec.numberOfClusters",
                 "messageExpression": "string(oldObject.spec.numberOfClusters) + ' to ' + string(object.spec.numberOfClusters)"}),
         )
-        .asked(Requests::Updates),
+        .with_requests(Requests::Updates),
         with(
             "goes",
             json!({"expression": "oldObject.spec.numberOfClusters != 3 || object != null", "message": "stays"}),
         )
-        .asked(Requests::Deletes),
+        .with_requests(Requests::Deletes),
         with(
             "status",
             json!({"expression": "object.status.numberOfSelectedClusters <= 2", "messageExpression": "request.subResource"}),
         )
-        .asked(Requests::Statuses),
+        .with_requests(Requests::Statuses),
     ]
 }
 
-/// Cases about the writes that are meant, and about parameters.
-fn chosen() -> Vec<Case> {
+/// Cases about matched writes, and about parameters.
+fn match_cases() -> Vec<Case> {
     let limited = json!({"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "validations": [{
         "expression": "object.spec.numberOfClusters <= int(params.data.most)", "messageExpression": "string(params.metadata.name)"}]});
     let limited = |name, by: Value| case(name, limited.clone()).bound(json!({"paramRef": by}));
@@ -303,7 +303,7 @@ fn chosen() -> Vec<Case> {
             "apiVersions": ["*"], "resources": ["*"], "operations": ["*"]}]}})),
         with("rights", json!({"expression": rights("get"), "messageExpression": "request.userInfo.username"})),
         with("no-rights", json!({"expression": rights("get"), "messageExpression": "request.userInfo.username"}))
-            .asked(Requests::CreatesOfBob),
+            .with_requests(Requests::CreatesOfBob),
         one(
             "other-rights",
             "!authorizer.serviceAccount('default', 'robot').group('').resource('pods').check('list').allowed() && \
@@ -312,8 +312,8 @@ fn chosen() -> Vec<Case> {
     ]
 }
 
-/// Cases that cannot be evaluated.
-fn failing() -> Vec<Case> {
+/// Cases whose evaluation fails.
+fn failing_cases() -> Vec<Case> {
     let wrong = json!([{"expression": "object.spec.nothing == 1"}]);
     vec![
         case("fails", json!({"validations": wrong})),
@@ -345,7 +345,7 @@ fn failing() -> Vec<Case> {
 }
 
 /// Cases that change objects.
-fn changed() -> Vec<Case> {
+fn mutation_cases() -> Vec<Case> {
     let case = |name, mutations: Value| case(name, json!({"mutations": mutations}));
     vec![
         case(

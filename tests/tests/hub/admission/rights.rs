@@ -1,5 +1,4 @@
-//! Users who name parameters in policies and bindings must be allowed to read them, and are told so in the
-//! same words.
+//! Authors of policies and bindings with parameters must have the right to read them, and get equal refusals.
 
 use berth_tests::Server;
 use berth_tests::hub::Hub;
@@ -12,7 +11,7 @@ use super::{Side, outcome};
 
 const API: &str = "admissionregistration.k8s.io";
 
-/// A write that Bob tries as a dry run: the resource and the object.
+/// Bob's writes, which are dry runs: the resource and the object.
 fn writes() -> Vec<(&'static str, Value)> {
     let kind = |kind: &str| json!({"apiVersion": "v1", "kind": kind});
     let policy = |name: &str, params: Value| {

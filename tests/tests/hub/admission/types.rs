@@ -1,4 +1,4 @@
-//! The type checker of kube-apiserver and ours, over the same policies about the kinds that are served here.
+//! Comparison of the type checkers of kube-apiserver and Berth, with equal policies about Berth's kinds.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 /// Number of validations of one policy.
 const VALIDATIONS: usize = 12;
-/// Number of fields of one kind that are asked about.
+/// Number of tested fields of one kind.
 const FIELDS: usize = 60;
 
-/// One version of a kind, with its schema in one piece.
+/// One version of a kind, with its resolved schema.
 struct Served {
     kind: Arc<dyn Kind>,
     version: &'static str,
@@ -65,7 +65,7 @@ impl Kinds for All {
     }
 }
 
-/// Ways to reach the fields below `schema`, in words of expressions.
+/// Collects the paths of the fields below `schema`, in the syntax of expressions.
 fn fields(schema: &Value, path: &str, found: &mut Vec<String>) {
     if found.len() >= FIELDS {
         return;
@@ -84,9 +84,9 @@ fn fields(schema: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Expressions about each field: right of some types and wrong of others.
+/// Expressions about a field, which are right for some types and wrong for others.
 fn expressions(field: &str) -> [String; 6] {
-    // Only fields are there or not.
+    // Presence is only defined for fields.
     let presence = match field.contains('.') && !field.ends_with(']') {
         true => format!("has({field})"),
         false => "true".to_owned(),
@@ -121,8 +121,8 @@ fn policies(all: &All) -> Vec<Value> {
     policies
 }
 
-/// Words of kube-apiserver's type checker.
-fn said_upstream(all: &All, policies: &[Value]) -> Vec<Value> {
+/// The warnings of kube-apiserver's type checker.
+fn upstream_warnings(all: &All, policies: &[Value]) -> Vec<Value> {
     let program = berth_tests::go::build("typecheck", ".", "typecheck");
     let kinds: Vec<Value> = all
         .0
@@ -140,7 +140,7 @@ fn said_upstream(all: &All, policies: &[Value]) -> Vec<Value> {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // It reads everything before it writes anything.
+    // It reads the whole input before it writes.
     stdin.write_all(input.as_bytes()).unwrap();
     drop(stdin);
     let output = child.wait_with_output().unwrap();
@@ -148,7 +148,7 @@ fn said_upstream(all: &All, policies: &[Value]) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// `text` without the number that upstream gives the type of `kind` anew in each run.
+/// `text` without upstream's number of the type of `kind`, which differs in each run.
 fn without_numbers(text: &str, kind: &str) -> String {
     let mut parts = text.split(kind);
     let mut clean = parts.next().unwrap().to_owned();
@@ -158,7 +158,7 @@ fn without_numbers(text: &str, kind: &str) -> String {
             - part
                 .trim_start_matches(|digit: char| digit.is_ascii_digit())
                 .len();
-        // Nanoseconds; a name such as `v1` has fewer digits.
+        // The number is in nanoseconds; a name such as `v1` has fewer digits.
         clean.push_str(if digits > 3 { &part[digits..] } else { part });
     }
     clean
@@ -169,12 +169,13 @@ fn without_numbers(text: &str, kind: &str) -> String {
 fn warnings_about_types_are_those_of_kube_apiserver() {
     let all = All::new();
     let policies = policies(&all);
-    let upstream = said_upstream(&all, &policies);
+    let upstream = upstream_warnings(&all, &policies);
     let (mut warned, mut differences) = (0, Vec::new());
     for (policy, theirs) in policies.iter().zip(upstream) {
         let rule = &policy["spec"]["matchConstraints"]["resourceRules"][0];
         let text = |field: &str| rule[field][0].as_str().unwrap();
-        // Upstream's mapper takes the empty group for any, and so finds the events of events.k8s.io as well.
+        // Upstream's mapper reads the empty group as any group, and so finds the events of events.k8s.io as
+        // well.
         if text("apiGroups").is_empty() && text("resources") == "events" {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The control plane of the tests itself: what the other tests stand on.
+//! The control plane of the tests itself, on which the other tests rely.
 
 use berth_tests::hub::Hub;
 

@@ -57,7 +57,7 @@ fn schemas_are_merged_and_explained() {
         explained.contains("seedName") && explained.contains("core.gardener.cloud"),
         "{explained}"
     );
-    // The aggregator reads this one as a user without groups.
+    // The aggregator reads this document as a user without groups.
     eventually("OpenAPI v2 of the group", || {
         let merged = hub.kubectl("get --raw /openapi/v2").json();
         let paths = merged["paths"].as_object()?;
@@ -118,7 +118,7 @@ fn a_watch_goes_through_with_one_header() {
     drop(watch.wait());
 }
 
-/// A shoot that fits on aws-eu1 and aws-eu2.
+/// A shoot for which aws-eu1 and aws-eu2 are feasible.
 pub(crate) fn shoot(namespace: &str, name: &str) -> Value {
     json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
@@ -210,6 +210,6 @@ async fn a_watch_by_websocket_passes_the_aggregator() {
         types.push(event["type"].as_str().unwrap().to_owned());
     }
     assert_eq!(types.first().map(String::as_str), Some("ADDED"), "{types:?}");
-    // The hub is shared: others may change something before the watch ends.
+    // The hub is shared: other tests may change objects before the watch ends.
     assert!(types.iter().any(|kind| kind == "BOOKMARK"), "{types:?}");
 }

@@ -1,4 +1,4 @@
-//! The hub's own controllers over what Berth serves: the garbage collector and the namespace controller.
+//! The hub's own controllers with Berth's objects: the garbage collector and the namespace controller.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn the_hubs_controllers_delete_what_they_would_delete_of_its_own() {
     berth::load(&hub, "../examples/gardener/fleet.yaml");
     hub.start_controllers();
 
-    // A role of Berth's is part of `view`.
+    // One of Berth's roles is part of `view`.
     eventually("view to hold Berth's rule", || {
         let view = hub.kubectl("get clusterrole view -o json").json();
         view["rules"]
@@ -31,7 +31,7 @@ fn the_hubs_controllers_delete_what_they_would_delete_of_its_own() {
             .then_some(())
     });
 
-    // What belongs to a shoot goes with it.
+    // Dependents of a shoot are deleted with it.
     hub.kubectl("create -f -")
         .input(shoot("garden-dev", "owner").to_string())
         .succeeds();
@@ -51,7 +51,7 @@ fn the_hubs_controllers_delete_what_they_would_delete_of_its_own() {
 
     orphaned_and_foreground(&hub);
 
-    // A namespace takes its shoots along, and takes no new ones meanwhile.
+    // The deletion of a namespace deletes its shoots, and new ones are refused meanwhile.
     hub.kubectl("create -f -")
         .input(shoot("garden-dev", "inside").to_string())
         .succeeds();
@@ -72,8 +72,8 @@ fn the_hubs_controllers_delete_what_they_would_delete_of_its_own() {
     );
 }
 
-/// An orphaned object stays, and loses its owner; what is deleted in the foreground goes before its owner
-/// does.
+/// Checks that an orphaned object is kept without its owner, and that a foreground deletion deletes the
+/// dependent before its owner.
 fn orphaned_and_foreground(hub: &Hub) {
     let child = |owner: &str, name: &str, blocks: bool| {
         hub.kubectl("create -f -")
@@ -97,7 +97,7 @@ fn orphaned_and_foreground(hub: &Hub) {
     assert!(orphan["metadata"]["ownerReferences"].is_null(), "{orphan}");
 
     child("last", "first", true);
-    // Held up by somebody else, the child holds its owner up.
+    // A finalizer of another controller delays the child, and so its owner.
     let hold = r#"{"metadata":{"finalizers":["example.com/hold"]}}"#;
     let patch = |patch: &str| {
         let words = [

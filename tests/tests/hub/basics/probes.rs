@@ -1,5 +1,5 @@
-//! Probes of what an aggregator and its users ask an extension API server for: as the front proxy asks for
-//! discovery and documents, and as users do through it. The same probes of a server that stands alone are in
+//! Requests of an aggregator and its users to an extension API server: the front proxy's requests for
+//! discovery and documents, and users' requests through it. The same probes of a standalone server are in
 //! `probes.rs` of these tests.
 
 use berth_apimachinery::Clock as _;
@@ -23,7 +23,7 @@ async fn shared() -> (&'static Hub, &'static Berth) {
         .expect("it starts")
 }
 
-/// Behaviour of the hub's front proxy.
+/// A client as the hub's front proxy.
 async fn front_proxy(hub: &Hub, berth: &Berth) -> Client {
     let issued = hub
         .front_proxy_ca()
@@ -33,8 +33,8 @@ async fn front_proxy(hub: &Hub, berth: &Berth) -> Client {
         .await
 }
 
-/// Asks as the aggregator asks for documents: its own user, and no groups at all.
-async fn asked(client: &Client, path: &str, headers: &[(&str, &str)]) -> Answer {
+/// Sends a request as the aggregator requests documents: as its own user, without groups.
+async fn document_of(client: &Client, path: &str, headers: &[(&str, &str)]) -> Answer {
     let aggregator = [("x-remote-user", "system:kube-aggregator")];
     send(
         client,
@@ -51,12 +51,12 @@ async fn asked(client: &Client, path: &str, headers: &[(&str, &str)]) -> Answer 
 async fn the_aggregator_reads_discovery_in_either_form_and_only_when_it_changed() {
     let (hub, berth) = shared().await;
     let client = front_proxy(hub, berth).await;
-    let answer = asked(&client, "/apis", &[("accept", DISCOVERY)]).await;
+    let answer = document_of(&client, "/apis", &[("accept", DISCOVERY)]).await;
     assert_eq!(answer.header("content-type"), DISCOVERY);
     assert_eq!(answer.json()["kind"], "APIGroupDiscoveryList");
     assert!(answer.header("vary").contains("Accept"));
     let etag = answer.header("etag").to_owned();
-    let again = asked(
+    let again = document_of(
         &client,
         "/apis",
         &[("accept", DISCOVERY), ("if-none-match", &etag)],
@@ -64,7 +64,7 @@ async fn the_aggregator_reads_discovery_in_either_form_and_only_when_it_changed(
     .await;
     assert_eq!((again.code, again.body.len()), (304, 0));
     let old = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
-    let fallen = asked(&client, "/apis", &[("accept", old)]).await;
+    let fallen = document_of(&client, "/apis", &[("accept", old)]).await;
     assert_eq!(fallen.json()["kind"], "APIGroupList");
 }
 
@@ -73,17 +73,17 @@ async fn the_aggregator_reads_discovery_in_either_form_and_only_when_it_changed(
 async fn the_aggregator_reads_documents_without_being_in_any_group() {
     let (hub, berth) = shared().await;
     let client = front_proxy(hub, berth).await;
-    let index = asked(&client, "/openapi/v3", &[]).await;
+    let index = document_of(&client, "/openapi/v3", &[]).await;
     let path = "apis/scheduling.berth.dev/v1alpha1";
     let url = index.json()["paths"][path]["serverRelativeURL"]
         .as_str()
         .expect("the group is in the index")
         .to_owned();
-    let document = asked(&client, &url, &[]).await;
+    let document = document_of(&client, &url, &[]).await;
     assert!(document.code == 200 && document.header("cache-control").contains("immutable"));
-    let stale = asked(&client, &format!("/openapi/v3/{path}?hash=00"), &[]).await;
+    let stale = document_of(&client, &format!("/openapi/v3/{path}?hash=00"), &[]).await;
     assert_eq!((stale.code, stale.header("location")), (301, &*url));
-    let merged = asked(&client, "/openapi/v2", &[]).await;
+    let merged = document_of(&client, "/openapi/v2", &[]).await;
     assert_eq!(
         (merged.code, &merged.json()["swagger"]),
         (200, &Value::from("2.0"))
@@ -125,7 +125,7 @@ async fn twenty_at_once_label_one_object_and_all_succeed() {
 fn a_namespace_that_goes_takes_nothing_new() {
     let (hub, _) = Berth::shared();
     hub.kubectl("create namespace going").succeeds();
-    // Nobody here finishes its deletion.
+    // Its deletion is never completed here.
     hub.kubectl("delete namespace going --wait=false").succeeds();
     let refused = eventually("the namespace to be known to go", || {
         let refused = hub
@@ -140,7 +140,7 @@ fn a_namespace_that_goes_takes_nothing_new() {
     );
 }
 
-/// A name nobody has.
+/// An unused name.
 fn uuid() -> String {
     let now = SystemClock.now();
     now.as_microsecond().to_string()
@@ -151,12 +151,12 @@ fn uuid() -> String {
 fn subresources_are_resources_of_their_own_with_rights_of_their_own() {
     let (hub, _) = Berth::shared();
     let name = "parted";
-    // Somebody else's to schedule: it stays where it is put.
+    // Another scheduler is responsible, so its seed does not change.
     let mut made = shoot("garden-dev", name);
     made["spec"]["schedulerName"] = json!("by-hand");
     hub.kubectl("create -f -").input(made.to_string()).succeeds();
     let get = || hub.kubectl("get shoot parted -n garden-dev -o json").json();
-    // A status goes in through its subresource, and only there.
+    // A status can only be written through its subresource.
     let mut object = get();
     object["status"] = json!({"technicalID": "through the front door"});
     object["metadata"]["labels"]["seen"] = json!("yes");
@@ -174,7 +174,7 @@ fn subresources_are_resources_of_their_own_with_rights_of_their_own() {
     assert_eq!(shown["status"]["technicalID"], "shoot--dev--parted");
     assert_eq!(shown["metadata"]["labels"]["seen"], "yes");
 
-    // Binding is Gardener's own subresource: who may update shoots may not bind them.
+    // Binding is Gardener's own subresource: the right to update shoots does not include it.
     for (user, resources) in [
         ("paula", "shoots.core.gardener.cloud"),
         ("bert", "shoots.core.gardener.cloud/binding"),

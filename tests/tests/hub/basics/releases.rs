@@ -1,6 +1,6 @@
-//! Helm 3 and 4 with a chart of kinds that Berth stores: installed, upgraded, rolled back and uninstalled
-//! behind a real kube-apiserver. Helm 3 patches, Helm 4 applies on the server; to both, what the scheduler
-//! decides and what others write stays.
+//! Helm 3 and 4 with a chart of Berth's kinds: installed, upgraded, rolled back and uninstalled behind a real
+//! kube-apiserver. Helm 3 patches, Helm 4 applies on the server; both preserve the scheduler's decisions and
+//! others' fields.
 
 use berth_tests::eventually;
 use berth_tests::helm::Helm;
@@ -11,7 +11,7 @@ const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/helm/placed");
 const NAMESPACE: &str = "garden-dev";
 const PLACEMENTS: &str = "placements.cluster.open-cluster-management.io";
 
-/// A release by one Helm, and the hub it is on.
+/// A release of one Helm, and its hub.
 struct Release {
     helm: Helm,
     name: &'static str,
@@ -42,7 +42,7 @@ impl Release {
         self.helm.done(NAMESPACE, &words)
     }
 
-    /// Runs it; it must fail: what it says.
+    /// Runs a command on the release, which must fail, and returns its error.
     fn fails(&self, command: &str, arguments: &[&str]) -> String {
         let words = [
             &[command, self.name],
@@ -68,7 +68,7 @@ impl Release {
         self.get(&format!("shoot {}", self.name))
     }
 
-    /// The shoot once a seed was decided for it.
+    /// Waits until the shoot has a seed, and returns it.
     fn bound(&self) -> Value {
         eventually("the shoot to have a seed", || {
             let shoot = self.shoot();
@@ -91,7 +91,7 @@ impl Release {
     }
 }
 
-/// The operations of Helm's entries of the object itself.
+/// The operations of Helm's entries about the main object.
 fn operations_of_helm(object: &Value) -> Vec<&str> {
     let list = object["metadata"]["managedFields"].as_array().expect("managers");
     let own = list
@@ -101,7 +101,8 @@ fn operations_of_helm(object: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Installed, upgraded, rolled back and uninstalled by `helm`, whose writes are of the kind `operation`.
+/// Installs, upgrades, rolls back and uninstalls the chart with `helm`, whose writes are of the kind
+/// `operation`.
 fn lives(helm: Helm, name: &'static str, operation: &str) {
     let release = Release::new(helm, name);
     release.done("install", &[CHART]);
@@ -169,10 +170,10 @@ fn helm_4_meets_the_conflict_with_another_manager_and_forces_it() {
         .kubectl(&command)
         .input(foreign.to_string())
         .succeeds();
-    let said = release.fails("upgrade", &[CHART, "--set", "clusters=3"]);
+    let error = release.fails("upgrade", &[CHART, "--set", "clusters=3"]);
     assert!(
-        said.contains("conflict with \"autoscaler\"") && said.contains(".spec.numberOfClusters"),
-        "{said}"
+        error.contains("conflict with \"autoscaler\"") && error.contains(".spec.numberOfClusters"),
+        "{error}"
     );
     assert_eq!(release.placement()["spec"]["numberOfClusters"], 7);
     release.done("upgrade", &[CHART, "--set", "clusters=3", "--force-conflicts"]);

@@ -1,4 +1,4 @@
-//! Trust of Berth past the aggregator, and its words when the hub is not ready for it.
+//! Berth's trust in direct clients and the front proxy, and its messages when the hub is not ready.
 
 use berth_apimachinery::Clock as _;
 use berth_apiserver::SystemClock;
@@ -25,7 +25,7 @@ fn certificate(authority: &Authority, name: &str) -> IssuedCertificate {
     issued.expect("a certificate can be made")
 }
 
-/// Lists targets as an administrator named in headers.
+/// Lists targets as an administrator who is named in headers.
 async fn named(client: &Client) -> Answer {
     let headers = [("x-remote-user", "root"), ("x-remote-group", "system:masters")];
     send(client, Method::GET, TARGETS, &headers, b"").await
@@ -78,7 +78,7 @@ async fn a_new_front_proxy_ca_is_believed_without_a_restart() {
         assert!(start.elapsed() < DEADLINE, "the new CA is not believed");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    // The old one is still good: rotations overlap.
+    // The old CA is still valid: rotations overlap.
     let old = certificate(hub.front_proxy_ca(), FRONT_PROXY);
     assert_eq!(named(&berth.client(Some(&old)).await).await.code, 200);
 }

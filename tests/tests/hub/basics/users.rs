@@ -1,4 +1,4 @@
-//! Rights of users through the aggregator: the hub says, by its RBAC, about its users.
+//! Rights of users through the aggregator, which the hub's RBAC decides.
 
 use berth_apimachinery::Clock as _;
 use berth_apiserver::SystemClock;
@@ -47,14 +47,14 @@ fn binding_is_a_right_of_its_own() {
     let (hub, _) = Berth::shared();
     bind(hub, "binder", "berth:binder", "--user=bo");
     let bo = hub.kubeconfig_for("bo", &[]);
-    let asked = [
+    let question = [
         "auth",
         "can-i",
         "create",
         "decisions.scheduling.berth.dev",
         "--subresource=binding",
     ];
-    assert_eq!(hub.kubectl_as(&bo, &asked).succeeds().trim(), "yes");
+    assert_eq!(hub.kubectl_as(&bo, &question).succeeds().trim(), "yes");
     let refused = hub
         .kubectl_as(
             &bo,
@@ -95,7 +95,7 @@ fn service_accounts_and_impersonated_users_are_who_the_hub_says() {
 }
 
 /// The events of the hub's audit log in which Berth created a `resource`.
-fn asked(hub: &Hub, resource: &str) -> Vec<Value> {
+fn review_events(hub: &Hub, resource: &str) -> Vec<Value> {
     let log = std::fs::read_to_string(hub.audit_log()).expect("the audit log is there");
     log.lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
@@ -119,14 +119,14 @@ async fn a_token_shown_to_berth_itself_is_asked_about_once() {
         "--serviceaccount=robots:direct",
     );
     let client = berth.client(None).await;
-    let before = asked(hub, "tokenreviews").len();
+    let before = review_events(hub, "tokenreviews").len();
     let bearer = format!("Bearer {token}");
     let path = "/apis/scheduling.berth.dev/v1alpha1/targets";
     for _ in 0..3 {
         let answer = send(&client, Method::GET, path, &[("authorization", &bearer)], b"").await;
         assert_eq!(answer.code, 200, "{}", answer.json());
     }
-    assert_eq!(asked(hub, "tokenreviews").len() - before, 1);
+    assert_eq!(review_events(hub, "tokenreviews").len() - before, 1);
     let bad = [("authorization", "Bearer nonsense")];
     let answer = send(&client, Method::GET, path, &bad, b"").await;
     assert_eq!(
@@ -144,7 +144,7 @@ async fn a_token_shown_to_berth_itself_is_asked_about_once() {
 async fn berth_asks_for_itself_and_remembers_a_refusal() {
     let shared = tokio::task::spawn_blocking(Berth::shared).await;
     let (hub, berth) = shared.expect("it starts");
-    // kube-apiserver would refuse first; its front proxy is never taken to have done so.
+    // kube-apiserver would refuse first; Berth does not rely on its front proxy for that.
     let proxy = hub
         .front_proxy_ca()
         .issue_client(FRONT_PROXY, &[], SystemClock.now());
@@ -161,16 +161,16 @@ async fn berth_asks_for_itself_and_remembers_a_refusal() {
              \"scheduling.berth.dev\" at the cluster scope"
         );
     }
-    let events = asked(hub, "subjectaccessreviews");
+    let events = review_events(hub, "subjectaccessreviews");
     let questions: Vec<&Value> = events
         .iter()
         .map(|event| &event["requestObject"]["spec"])
         .filter(|spec| spec["user"] == "twice")
         .collect();
     assert_eq!(questions.len(), 1, "{questions:?}");
-    let asked = &questions[0]["resourceAttributes"];
+    let attributes = &questions[0]["resourceAttributes"];
     assert_eq!(
-        asked["labelSelector"]["requirements"][0]["key"], "tier",
-        "{asked}"
+        attributes["labelSelector"]["requirements"][0]["key"], "tier",
+        "{attributes}"
     );
 }

@@ -1,4 +1,4 @@
-//! Everything on a hub, to be held against what was there before.
+//! All objects of a hub, for comparison with an earlier state.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use berth_tests::differential::differences;
 use berth_tests::hub::Hub;
 use serde_json::{Value, json};
 
-/// Every object of every kind that can be listed, by kind, namespace and name.
+/// All objects of all listable kinds, by kind, namespace and name.
 pub(crate) struct Dump(BTreeMap<String, Value>);
 
 impl Dump {
-    /// Reads it.
+    /// Reads all objects of a hub.
     pub(crate) fn of(hub: &Hub) -> Self {
         let resources = hub.kubectl("api-resources --verbs=list -o name").succeeds();
         let wanted: Vec<&str> = resources
@@ -24,8 +24,7 @@ impl Dump {
         Self(objects.map(|object| (place(object), lasting(object))).collect())
     }
 
-    /// Requires that nothing else is there in a moment, and nothing is missing: the hub's controllers end
-    /// what depends on others.
+    /// Requires that the hub soon has the same objects again, after its controllers have deleted dependents.
     pub(crate) fn requires_the_same(&self, hub: &Hub) {
         berth_tests::until(
             "all to be as it was",
@@ -34,7 +33,7 @@ impl Dump {
         );
     }
 
-    /// Lines about what is left, gone or changed in `now`.
+    /// Lines about the added, missing and changed objects in `now`.
     fn differences(&self, now: &Self) -> Vec<String> {
         let only = |one: &Self, other: &Self, word: &str| -> Vec<String> {
             let places = one.0.keys().filter(|place| !other.0.contains_key(*place));
@@ -50,7 +49,7 @@ impl Dump {
         lines
     }
 
-    /// Requires that there is something else now: a test that compares nothing proves nothing.
+    /// Requires that the hub's objects differ now: an empty comparison would prove nothing.
     pub(crate) fn requires_others(&self, hub: &Hub) {
         let now = Self::of(hub);
         assert!(
@@ -60,8 +59,8 @@ impl Dump {
     }
 }
 
-/// Whether a resource holds no objects: events tell of what happened, and Berth's own API and the components'
-/// status are computed.
+/// Whether a resource is not compared: events are a history, and Berth's own API and the components' status
+/// are computed.
 fn is_left_out(resource: &str) -> bool {
     ["events", "events.events.k8s.io", "componentstatuses"].contains(&resource)
         || resource.ends_with(".scheduling.berth.dev")
@@ -79,7 +78,7 @@ fn place(object: &Value) -> String {
     words.map(text).join(" ")
 }
 
-/// An object without what every write changes, and what a Lease is renewed with.
+/// An object without the fields that every write changes, and without the renewals of a Lease.
 fn lasting(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(metadata) = object["metadata"].as_object_mut() {

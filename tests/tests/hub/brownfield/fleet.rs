@@ -1,5 +1,5 @@
-//! A hub of KubeFleet whose hub agent goes on beside Berth, played by a client with its user and its verbs:
-//! whatever it rolls out, evicts and cleans up is never refused.
+//! A hub of KubeFleet whose hub agent continues beside Berth, simulated by a client with its user and its
+//! verbs: its rollouts, evictions and cleanups are never refused.
 
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ impl<'a> Agent<'a> {
         self.hub.kubectl_as(&self.kubeconfig, &words).succeeds();
     }
 
-    /// Makes what its own scheduler makes of a placement, where that decides.
+    /// Creates the objects of KubeFleet's own scheduler for a placement, where it decides.
     fn schedules(&self) {
         self.holds(PLACEMENT, "two-regions", "kubernetes-fleet.io/scheduler-cleanup");
         let snapshot = json!({
@@ -95,7 +95,7 @@ impl<'a> Agent<'a> {
         );
     }
 
-    /// Takes finalizers off an object, as far as both are there.
+    /// Removes finalizers from an object, if both exist.
     fn lets_go(&self, kind: &str, name: &str, which: &[&str]) {
         if !self.hub.kubectl(&format!("get {kind} {name}")).run().success {
             return;
@@ -110,7 +110,7 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Rolls out to every binding.
+    /// Rolls every binding out.
     fn rolls_out(&self) {
         for binding in bindings(self.hub) {
             let name = binding["metadata"]["name"].as_str().expect("it has a name");
@@ -129,7 +129,7 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Evicts one binding: deletes it, and cleans up behind it.
+    /// Evicts one binding: deletes it, and cleans up after it.
     fn evicts(&self, name: &str, finalizers: &[&str]) {
         self.kubectl(&format!("delete {BINDING} {name} --wait=false"))
             .succeeds();
@@ -140,7 +140,7 @@ impl<'a> Agent<'a> {
         });
     }
 
-    /// Cleans up behind a placement that is being deleted, its snapshots as a collection.
+    /// Cleans up after a placement that is being deleted, with its snapshots as a collection.
     fn cleans_up(&self, finalizers: &[&str]) {
         let path = format!(
             "/apis/placement.kubernetes-fleet.io/v1beta1/clusterschedulingpolicysnapshots?labelSelector={}",
@@ -179,7 +179,7 @@ fn bindings(hub: &Hub) -> Vec<Value> {
     list["items"].as_array().cloned().unwrap_or_default()
 }
 
-/// The bindings once there are two, none of them called `gone`.
+/// Waits until there are two bindings, without one named `gone`, and returns them.
 fn two(hub: &Hub, gone: &str) -> Vec<Value> {
     eventually("two bindings", || {
         let all = bindings(hub);
@@ -188,8 +188,8 @@ fn two(hub: &Hub, gone: &str) -> Vec<Value> {
     })
 }
 
-/// A placement's whole life with the agent's work in it. Where Berth decides it makes and lets go of what the
-/// agent's scheduler otherwise does.
+/// Runs a placement's whole lifecycle with the agent's work. Where Berth decides, it creates and releases the
+/// objects of the agent's scheduler.
 fn life(hub: &Hub, agent: &Agent<'_>, berth_decides: bool) {
     let own: &[&str] = match berth_decides {
         true => &["kubernetes-fleet.io/work-cleanup"],

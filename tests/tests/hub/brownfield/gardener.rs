@@ -1,5 +1,5 @@
-//! A hub of Gardener: its own API server and its own scheduler beside Berth, which foretells every Seed while
-//! it observes, and decides once the scheduler is stopped.
+//! A hub of Gardener: its own API server and its own scheduler beside Berth, which predicts every Seed while
+//! it observes, and decides after the scheduler is stopped.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -15,15 +15,15 @@ use serde_json::{Value, json};
 use crate::brownfield::observe::SECONDS;
 use crate::brownfield::{agrees, healthy, set_mode};
 
-/// Fewest Shoots that come.
+/// Least number of created Shoots.
 const LEAST: usize = 24;
 
-/// Shoots that are there at once: however many come, the Seeds of each region have room for these.
+/// Most Shoots at a time, for which the Seeds of each region have room.
 const STAYING: usize = 12;
 
-/// The Seeds that Berth would take for a Shoot: the one that it decides, and those that are as good, of which
-/// the scheduler takes any.
-fn foretold(hub: &Hub, name: &str) -> BTreeSet<String> {
+/// Berth's Seeds for a Shoot: the decided one and those with the same score, of which the scheduler takes
+/// any.
+fn predicted_seeds(hub: &Hub, name: &str) -> BTreeSet<String> {
     let path = format!(
         "get --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/{}/decisions/{name}.gardener/scheduling",
         SHOOTS.0
@@ -63,8 +63,8 @@ fn create(hub: &Hub, number: usize) -> String {
         .to_owned()
 }
 
-/// Shoots come one after the other, each with its Seed foretold before the scheduler has looked; Shoots go,
-/// and Seeds are hidden and shown again. Gives how many came.
+/// Creates Shoots one after the other, each with a prediction of its Seed before the scheduler reads it,
+/// deletes Shoots, and hides and shows Seeds. Returns the number of created Shoots.
 fn churn(hub: &Hub, scheduler: &Scheduler) -> usize {
     let seconds = Duration::from_secs(variable(SECONDS.0, SECONDS.1));
     let (started, mut number) = (Instant::now(), 0);
@@ -85,7 +85,7 @@ fn churn(hub: &Hub, scheduler: &Scheduler) -> usize {
         }
         scheduler.pause(true);
         let name = create(hub, number);
-        let expected = foretold(hub, &name);
+        let expected = predicted_seeds(hub, &name);
         scheduler.pause(false);
         let seed = bound(hub, &name);
         assert!(
@@ -101,25 +101,26 @@ fn churn(hub: &Hub, scheduler: &Scheduler) -> usize {
     number
 }
 
-/// Requires that nothing of the scheduler's was refused.
+/// Requires that no write of the scheduler was refused.
 fn scheduler_is_refused_nothing(witness: &Witness<'_>) {
     let writes = witness.writes_of(gardener::USER);
     let bindings = writes
         .iter()
         .filter(|entry| entry.resource() == "shoots/binding.core.gardener.cloud");
     assert!(bindings.count() > 0, "it binds");
-    // Somebody else was faster with a Lease or an event, or the Shoot has changed: it tries again.
+    // Another client was faster with a Lease or an event, or the Shoot has changed: the scheduler tries
+    // again.
     let refused: Vec<String> = writes
         .iter()
         .filter(|entry| entry.code() >= 400 && ![404, 409].contains(&entry.code()))
-        .map(Entry::told)
+        .map(Entry::summary)
         .collect();
     assert!(refused.is_empty(), "{refused:#?}");
     let by_berth = witness.refused_by_berth();
     assert!(by_berth.is_empty(), "{by_berth:#?}");
 }
 
-/// Bindings of Shoots that Berth has written.
+/// Number of Berth's bindings of Shoots.
 fn berths_bindings(witness: &Witness<'_>) -> usize {
     let writes = witness.writes_of(BERTH_USER);
     let bindings = writes
@@ -163,7 +164,7 @@ fn who_observes_beside_gardeners_scheduler_foretells_its_seeds_and_decides_once_
     witness.requires_observing(&[]);
     drop(running);
 
-    // To decide it waits for the Lease, which is renewed.
+    // For its decisions, Berth waits for the Lease, which is renewed.
     let installation = Installation::new(&["--source=gardener=hub"]);
     let running = installation.install(&hub, &[]);
     let witness = hub.witness();

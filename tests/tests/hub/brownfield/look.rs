@@ -1,4 +1,4 @@
-//! A hub that Berth is not installed on and OCM decides, looked at by somebody who may only read
+//! A hub without an installed Berth, on which OCM decides, and a user who may only read
 //! (docs/try-on-your-hub.md).
 
 use std::path::Path;
@@ -10,12 +10,12 @@ use berth_tests::ocm;
 use berth_tests::ocm::world::USUAL;
 use serde_json::json;
 
-use crate::brownfield::{berth, told};
+use crate::brownfield::{berth, output_text};
 
-/// The user who looks.
+/// The reading user.
 const VERA: &str = "vera";
 
-/// Gives vera a role with these rules.
+/// Grants vera a role with these rules.
 fn may(hub: &Hub, rules: &str) {
     hub.kubectl(&format!("create clusterrole look {rules}"))
         .succeeds();
@@ -23,7 +23,8 @@ fn may(hub: &Hub, rules: &str) {
         .succeeds();
 }
 
-/// Questions about what rights she has, and who she is: they change nothing, and are the only creates.
+/// Whether a request is a review of her rights or her identity: these are the only creates, and change
+/// no object.
 fn is_question(entry: &Entry) -> bool {
     entry.verb() == "create"
         && [
@@ -33,7 +34,7 @@ fn is_question(entry: &Entry) -> bool {
         .contains(&entry.resource().as_str())
 }
 
-/// Requires that vera asked for nothing but to read, and for no Secret.
+/// Requires that vera sent only reads, and none of Secrets.
 fn only_read(witness: &Witness<'_>) {
     let entries = witness.entries();
     let hers: Vec<&Entry> = entries.iter().filter(|entry| entry.user() == VERA).collect();
@@ -44,12 +45,12 @@ fn only_read(witness: &Witness<'_>) {
     let others: Vec<String> = hers
         .iter()
         .filter(|entry| entry.is_write() && !is_question(entry) || entry.resource().starts_with("secrets"))
-        .map(|entry| entry.told())
+        .map(|entry| entry.summary())
         .collect();
     assert!(others.is_empty(), "{others:#?}");
 }
 
-/// Opens the console of the hub, which shows every request and cluster, and follows what happens to them.
+/// Checks that the console of the hub shows every request and cluster, and their changes.
 fn console(hub: &Hub, kubeconfig: &Path) {
     let console = Looking::start(kubeconfig, &[]);
     for path in ["targets", "decisions"] {
@@ -95,14 +96,14 @@ fn a_hub_without_berth_is_looked_at_by_reading_alone_and_agrees_with_its_schedul
     USUAL.load(&hub);
     let controller = ocm::Controller::start(&hub);
     ocm::settle(&hub);
-    // She may read everything, so that what is not read is left alone.
+    // She may read all resources, so that Berth alone decides which it reads.
     may(&hub, "--verb=get,list,watch --resource=*.*");
     let vera = hub.kubeconfig_for(VERA, &[]);
     let witness = hub.witness();
 
     let check = berth(&vera, "check");
-    assert_eq!(check.status.code(), Some(3), "{}", told(&check));
-    let table = told(&check);
+    assert_eq!(check.status.code(), Some(3), "{}", output_text(&check));
+    let table = output_text(&check);
     assert!(
         table.contains("Berth is not installed here") && !table.contains("manifests"),
         "{table}"
@@ -139,7 +140,7 @@ fn a_hub_without_berth_is_looked_at_by_reading_alone_and_agrees_with_its_schedul
         ),
     ] {
         let output = berth(&vera, words);
-        let text = told(&output);
+        let text = output_text(&output);
         assert!(output.status.success() && text.contains(part), "{words}: {text}");
         if !words.contains(&files) {
             assert!(text.contains(" as vera;"), "{words}: {text}");
@@ -147,9 +148,9 @@ fn a_hub_without_berth_is_looked_at_by_reading_alone_and_agrees_with_its_schedul
     }
     let output = berth(&vera, "manifests rbac --mode=observe --detect");
     assert!(
-        output.status.success() && told(&output).contains("found ocm: --source=ocm=hub"),
+        output.status.success() && output_text(&output).contains("found ocm: --source=ocm=hub"),
         "{}",
-        told(&output)
+        output_text(&output)
     );
     console(&hub, &vera);
     only_read(&witness);
@@ -162,7 +163,7 @@ fn listing_what_the_scheduler_reads_is_all_the_right_that_looking_takes() {
     let hub = Hub::start();
     ocm::define(&hub);
     for file in ["ocm/fleet.yaml", "ocm/story-1.yaml"] {
-        // OCM's own definitions know no other version.
+        // OCM's own definitions have no other version.
         let text = berth_tests::example::example(file)
             .replace("/v1alpha1\nkind: Placement\n", "/v1beta1\nkind: Placement\n");
         let text = text.replace("BuildIn", "BuiltIn").replace("buildIn", "builtIn");
@@ -188,14 +189,14 @@ fn listing_what_the_scheduler_reads_is_all_the_right_that_looking_takes() {
         "simulate --independent",
     ] {
         let output = berth(&vera, words);
-        let text = told(&output);
+        let text = output_text(&output);
         assert!(output.status.success(), "{words}: {text}");
         let first = String::from_utf8_lossy(&output.stderr);
         assert!(
             first.starts_with("read ") && text.contains(" as vera;"),
             "{words}: {text}"
         );
-        // What is of systems that she may not read is told; an OCM question tells of none.
+        // Systems that she may not read are reported, except for a question about OCM.
         let asks_ocm = words.starts_with("why") || words.starts_with("advice");
         assert!(!asks_ocm || !text.contains("left out"), "{words}: {text}");
     }

@@ -1,5 +1,5 @@
-//! Berth observes a hub on which OCM decides and people change things: what it writes, what it refuses, what
-//! waits for it.
+//! Berth observes a hub on which OCM decides and users change objects: its writes, its refusals, and the
+//! requests that wait for it.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,13 +12,15 @@ use berth_tests::{eventually, hub, ocm};
 use serde_json::json;
 
 use crate::brownfield::dump::Dump;
-use crate::brownfield::{agrees, berth, for_ocm, gone, healthy, says_that_it_agrees, told};
+use crate::brownfield::{
+    agrees, berth, for_ocm, healthy, output_text, wait_for_agreement, wait_for_deletion,
+};
 
-/// Seconds for which things change, unless this environment variable says otherwise.
+/// Default duration of the changes in seconds, and the environment variable with another value.
 pub(crate) const SECONDS: (&str, u64) = ("BROWNFIELD_SECONDS", 10);
 
-/// Clusters are tainted and freed again, relabelled, and go; requests come, change and go, and namespaces
-/// with them; for some seconds.
+/// For some seconds, taints, relabels and deletes clusters, and creates, changes and deletes requests and
+/// namespaces.
 pub(crate) fn churn(hub: &Hub) {
     let seconds = Duration::from_secs(variable(SECONDS.0, SECONDS.1));
     let started = Instant::now();
@@ -48,7 +50,7 @@ pub(crate) fn churn(hub: &Hub) {
         patch(hub, &cluster, r#"{"spec": {"taints": null}}"#);
         hub.kubectl(&format!("delete namespace {namespace} --wait=false"))
             .succeeds();
-        gone(hub, &namespace);
+        wait_for_deletion(hub, &namespace);
         round += 1;
     }
 }
@@ -60,7 +62,7 @@ fn patch(hub: &Hub, object: &str, change: &str) {
     hub.kubectl_args(&words).succeeds();
 }
 
-/// Requires that nothing of the decisions is written while nothing happens.
+/// Requires that no decision is written while nothing changes.
 pub(crate) fn is_still(hub: &Hub) {
     let witness = hub.witness();
     let before = [hub.versions(ocm::DECISIONS), hub.versions(ocm::PLACEMENTS)];
@@ -73,13 +75,13 @@ pub(crate) fn is_still(hub: &Hub) {
         .entries()
         .iter()
         .filter(|entry| entry.is_write() && entry.resource().starts_with("placement"))
-        .map(Entry::told)
+        .map(Entry::summary)
         .collect();
     assert!(before == after && writes.is_empty(), "{writes:#?}");
 }
 
-/// A namespace waits for an APIService without anybody behind it, and no longer once that is taken away
-/// (docs/install.md).
+/// Checks that a deleted namespace waits for an APIService without a server, and no longer after that
+/// is deleted (docs/install.md).
 fn namespaces_wait_while_berth_is_down(hub: &Hub, berth: &mut Berth) {
     hub.kubectl("create namespace waiting").succeeds();
     berth.kill();
@@ -100,7 +102,7 @@ fn namespaces_wait_while_berth_is_down(hub: &Hub, berth: &mut Berth) {
     });
     hub.kubectl("delete apiservice v1alpha1.scheduling.berth.dev")
         .succeeds();
-    gone(hub, "waiting");
+    wait_for_deletion(hub, "waiting");
 }
 
 #[test]
@@ -119,7 +121,7 @@ fn who_observes_beside_ocm_agrees_writes_its_own_alone_refuses_nothing_and_leave
     let running = installation.install(&hub, &[]);
     healthy(&hub);
     agrees(&hub);
-    says_that_it_agrees(&hub);
+    wait_for_agreement(&hub);
     is_still(&hub);
     before.requires_others(&hub);
     let refused = witness.refused_by_berth();
@@ -132,10 +134,10 @@ fn who_observes_beside_ocm_agrees_writes_its_own_alone_refuses_nothing_and_leave
     churn(&hub);
     ocm::settle(&hub);
     agrees(&hub);
-    says_that_it_agrees(&hub);
+    wait_for_agreement(&hub);
     is_still(&hub);
     namespaces_wait_while_berth_is_down(&hub, &mut running);
-    // Installed again it serves again.
+    // It serves again after another installation.
     let running = installation.install(&hub, &[]);
     healthy(&hub);
     churn(&hub);
@@ -146,7 +148,7 @@ fn who_observes_beside_ocm_agrees_writes_its_own_alone_refuses_nothing_and_leave
     let failed: Vec<String> = ours
         .iter()
         .filter(|entry| entry.code() == 403)
-        .map(Entry::told)
+        .map(Entry::summary)
         .collect();
     let terminating = |line: &String| line.contains("because it is being terminated");
     assert!(failed.iter().all(terminating), "{failed:#?}");
@@ -154,19 +156,20 @@ fn who_observes_beside_ocm_agrees_writes_its_own_alone_refuses_nothing_and_leave
     controller.stop();
 }
 
-/// Takes Berth off as an administrator does, the servers' own processes last, which no Deployment runs here.
+/// Uninstalls Berth as an administrator does, and ends the servers' processes last, which no Deployment runs
+/// here.
 pub(crate) fn uninstalled<T>(hub: &Hub, running: T) {
     ends_quietly(hub, "uninstall --dry-run");
     let output = berth(
         &hub.admin(),
         "uninstall --delete-namespace --delete-configurations",
     );
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", output_text(&output));
     drop(running);
-    gone(hub, hub::berth::NAMESPACE);
+    wait_for_deletion(hub, hub::berth::NAMESPACE);
 }
 
-/// Requires that a command whose output nobody reads (`| head`) ends without a word about it.
+/// Requires that a command whose output is closed early (`| head`) ends without an error message.
 fn ends_quietly(hub: &Hub, words: &str) {
     let mut child = Command::new(berth_tests::berth())
         .args(words.split(' '))
@@ -177,5 +180,5 @@ fn ends_quietly(hub: &Hub, words: &str) {
         .expect("berth runs");
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("it ends");
-    assert!(output.stderr.is_empty(), "{}", told(&output));
+    assert!(output.stderr.is_empty(), "{}", output_text(&output));
 }

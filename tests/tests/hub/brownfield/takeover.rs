@@ -1,5 +1,5 @@
-//! A hub that OCM decides is taken over by Berth and given back, with leaders that die in between: no request
-//! is ever without its clusters.
+//! A takeover of a hub from OCM and back, with leaders that are killed in between: no request is ever without
+//! its clusters.
 
 use berth_tests::hub::audit::Witness;
 use berth_tests::hub::balancer::Balancer;
@@ -15,22 +15,21 @@ use crate::brownfield::observe::{churn, is_still, uninstalled};
 use crate::brownfield::watch::Watch;
 use crate::brownfield::{agrees, for_ocm, healthy, set_mode};
 
-/// Further writes of Berth where it has webhooks: their caBundle, and whether configurations are valid.
+/// Further writes of a Berth with webhooks: their caBundle, and the status of configurations.
 const REGISTRATION: [&str; 3] = [
     "mutatingwebhookconfigurations.admissionregistration.k8s.io /berth",
     "validatingwebhookconfigurations.admissionregistration.k8s.io /berth",
     "schedulerconfigurations/status.config.berth.dev /ocm",
 ];
 
-/// Two Berths behind one port, as the Deployment has them.
+/// Two Berths behind one port, as in the Deployment.
 struct Replicas {
     both: [Option<Berth>; 2],
     _balancer: Balancer,
 }
 
 impl Replicas {
-    /// Installs Berth with the rights to decide, and with a configuration that says that it observes all the
-    /// same.
+    /// Installs Berth with the rights to decide, and with a configuration by which it only observes.
     fn install(hub: &Hub) -> Self {
         let ports = [ports::free(), ports::free()];
         let balancer = Balancer::start(ports.to_vec());
@@ -86,7 +85,7 @@ fn leader(hub: &Hub) -> String {
         .to_owned()
 }
 
-/// The clusters of one request, by all its decisions.
+/// The clusters of all decisions of one request.
 fn clusters(hub: &Hub, namespace: &str, request: &str) -> Vec<String> {
     let words = format!(
         "get {} -n {namespace} -l cluster.open-cluster-management.io/placement={request} -o json",
@@ -102,7 +101,7 @@ fn clusters(hub: &Hub, namespace: &str, request: &str) -> Vec<String> {
         .collect()
 }
 
-/// Creates a request, and waits until somebody has decided it.
+/// Creates a request, and waits until it is decided.
 fn another(hub: &Hub, name: &str) {
     let request = json!({
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
@@ -114,7 +113,7 @@ fn another(hub: &Hub, name: &str) {
     });
 }
 
-/// Drains a cluster that a request has, and waits until the request has left it.
+/// Drains a cluster of a request, and waits until the request no longer has it.
 fn drained(hub: &Hub) -> String {
     let cluster = clusters(hub, "team-0", "request-0010").pop().expect("it has one");
     let taint = json!({"spec": {"taints": [{"key": "drain", "effect": "NoSelect", "timeAdded": "2026-01-02T03:04:05Z"}]}});
@@ -134,7 +133,7 @@ fn drained(hub: &Hub) -> String {
     cluster
 }
 
-/// Takes the taints off a cluster.
+/// Removes the taints of a cluster.
 fn free(hub: &Hub, cluster: &str) {
     hub.kubectl_args(&[
         "patch",
@@ -147,7 +146,7 @@ fn free(hub: &Hub, cluster: &str) {
     .succeeds();
 }
 
-/// Whether a decision may not be written by an administrator.
+/// Whether an administrator's write of a decision is refused.
 fn guarded(hub: &Hub) -> bool {
     let object = [
         "patch",
@@ -190,7 +189,7 @@ fn a_hub_is_taken_over_from_ocm_and_given_back_and_no_request_is_ever_without_it
     let decided = hub.versions(ocm::DECISIONS);
     let watch = Watch::start(&hub);
 
-    // With all rights and webhooks, and a configuration that says it observes.
+    // With all rights and webhooks, and a configuration by which it only observes.
     let witness = hub.witness();
     let replicas = Replicas::install(&hub);
     agrees(&hub);
@@ -198,7 +197,7 @@ fn a_hub_is_taken_over_from_ocm_and_given_back_and_no_request_is_ever_without_it
     refused(&witness);
     witness.requires_observing(&REGISTRATION);
 
-    // Taken over, and taken off while it decides: nothing has moved, nothing is left.
+    // A takeover, and an uninstallation while Berth decides: no request moves, and no object is left.
     controller.stop();
     set_mode(&hub, "ocm", "Decide");
     eventually("the guards to hold", || guarded(&hub).then_some(()));
@@ -213,7 +212,7 @@ fn a_hub_is_taken_over_from_ocm_and_given_back_and_no_request_is_ever_without_it
     uninstalled(&hub, replicas);
     before.requires_the_same(&hub);
 
-    // Again; what happens meanwhile is Berth's to decide, whoever of it dies.
+    // Another takeover; Berth decides all changes meanwhile, whichever replica is killed.
     let mut replicas = Replicas::install(&hub);
     set_mode(&hub, "ocm", "Decide");
     another(&hub, "made-while-berth-decides");
@@ -224,8 +223,7 @@ fn a_hub_is_taken_over_from_ocm_and_given_back_and_no_request_is_ever_without_it
     let cluster = drained(&hub);
     healthy(&hub);
 
-    // Somebody starts OCM's controller all the same: it is refused what it would decide, and both come to
-    // rest.
+    // OCM's controller is started in spite of it: its decisions are refused, and both become idle.
     let controller = ocm::Controller::start(&hub);
     free(&hub, &cluster);
     ocm::settle(&hub);
@@ -233,7 +231,7 @@ fn a_hub_is_taken_over_from_ocm_and_given_back_and_no_request_is_ever_without_it
     agrees(&hub);
     controller.stop();
 
-    // Given back: OCM takes it as it is.
+    // After the return, OCM keeps the decisions.
     set_mode(&hub, "ocm", "Observe");
     eventually("the guards to let go", || (!guarded(&hub)).then_some(()));
     let witness = hub.witness();

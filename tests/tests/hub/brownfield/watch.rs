@@ -1,4 +1,4 @@
-//! A watch of PlacementDecisions as a witness: whether a request was ever without its clusters.
+//! A watch of PlacementDecisions, which checks that no request was ever without its clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
@@ -11,7 +11,7 @@ use berth_tests::hub::Hub;
 use berth_tests::ocm::{DECISIONS, PLACEMENTS};
 use serde_json::Value;
 
-/// The events so far, of a watch that goes on until it is ended.
+/// A watch until it is ended, and its events so far.
 pub(crate) struct Watch {
     child: Child,
     events: Arc<Mutex<Vec<Value>>>,
@@ -19,7 +19,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins, and waits until as much was seen as is there.
+    /// Starts the watch, and waits until it has all existing objects.
     pub(crate) fn start(hub: &Hub) -> Self {
         let there = hub.versions(DECISIONS).len();
         let words = format!("get {DECISIONS} -A -o json --watch --output-watch-events");
@@ -29,7 +29,7 @@ impl Watch {
         let into = Arc::clone(&events);
         let reader = std::thread::spawn(move || {
             let values = serde_json::Deserializer::from_reader(BufReader::new(output)).into_iter::<Value>();
-            // The last value is cut off where the watch is ended.
+            // The last value is incomplete at the end of the watch.
             for event in values.map_while(Result::ok) {
                 into.lock().expect("no holder panics").push(event);
             }
@@ -45,8 +45,8 @@ impl Watch {
         watch
     }
 
-    /// Ends it, and requires that no request that is there at the end has been without clusters since it
-    /// first had some.
+    /// Ends the watch, and requires that no remaining request has been without clusters since it first had
+    /// some.
     pub(crate) fn end(mut self, hub: &Hub) {
         assert!(
             self.child.try_wait().expect("the process is ours").is_none(),
@@ -64,7 +64,7 @@ impl Watch {
     }
 
     fn stop(&mut self) {
-        // Both fail only when it has ended already.
+        // Both fail only when it has already ended.
         drop(self.child.kill());
         drop(self.child.wait());
         if let Some(reader) = self.reader.take() {

@@ -1,5 +1,5 @@
-//! Whether the comparison sees anything: one Berth beside another is equal, and a difference that is planted
-//! in the answers of one of them is found and made small. No kube-apiserver is needed for that.
+//! Sensitivity of the comparison: two Berths are equal, and a change of the answers of one of them is found
+//! and reduced. This does not need kube-apiserver.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::differential::compare::Pair;
 use crate::differential::side::{Side, Tamper};
 use crate::differential::{Report, generate, quiet_server, run};
 
-/// So many sequences have every kind and most requests.
+/// Number of sequences, enough for every kind and most requests.
 const SEQUENCES: u64 = 56;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -44,7 +44,7 @@ async fn smallest_is_small(name: &str, report: &Report, pair: &Pair) {
     assert!(small.shown().contains("curl"), "{}", small.shown());
 }
 
-/// Planted faults, and the names of their runs.
+/// Changes of answers, and the names of their runs.
 const PLANTED: &[(&str, &str, Tamper)] = &[
     ("a conflict that passes", "conflict", |_, answer| {
         if answer.code == 409 {

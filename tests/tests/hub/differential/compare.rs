@@ -1,4 +1,4 @@
-//! Runs a sequence on both servers, and makes a smaller one of a sequence that differs.
+//! Runs a sequence on both servers, and reduces a sequence with a difference.
 
 use http::Method;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use berth_tests::differential::{differences, members, without};
 use serde_json::Value;
 
 use crate::differential::kinds::KINDS;
-use crate::differential::meant;
+use crate::differential::known_differences;
 use crate::differential::normal::normal;
 use crate::differential::request::{ID, Memory, Request};
 use crate::differential::side::Side;
@@ -16,40 +16,40 @@ use crate::differential::side::Side;
 /// Most attempts of the reducer at a smaller sequence.
 const TRIES: usize = 60;
 
-/// The two servers, the first of which is right.
+/// The two servers; the first is the reference.
 pub(crate) struct Pair {
     pub(crate) reference: Side,
     pub(crate) other: Side,
-    /// Names one comparison beside others on the same servers.
+    /// Name of the comparison, which is unique on the same servers.
     pub(crate) run: &'static str,
     runs: AtomicU64,
-    /// Whether managed fields are compared, too.
+    /// Whether managed fields are compared as well.
     owners: bool,
 }
 
 /// Result of a sequence.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// Number of requests that were sent to each.
+    /// Number of requests to each server.
     pub(crate) requests: usize,
-    /// The meant differences that were seen.
-    pub(crate) meant: BTreeMap<&'static str, usize>,
-    /// The first difference that is not meant.
+    /// The known differences with their number.
+    pub(crate) known: BTreeMap<&'static str, usize>,
+    /// The first unknown difference.
     pub(crate) difference: Option<Difference>,
 }
 
-/// A difference that nobody meant.
+/// An unknown difference.
 #[derive(Clone, Debug)]
 pub(crate) struct Difference {
-    /// The sequence up to the request that is answered differently.
+    /// The sequence up to the request with different answers.
     pub(crate) requests: Vec<Request>,
     pub(crate) lines: Vec<String>,
-    /// Both answers, as they came.
+    /// Both raw answers.
     pub(crate) answers: [String; 2],
 }
 
-/// The request with what may be answered from a cache answered from the newest state: kube-apiserver's cache
-/// may lag behind the write before.
+/// The request, changed so that the answer is of the newest state instead of a cache: kube-apiserver's cache
+/// may lag behind the previous write.
 fn newest(request: &Request) -> Request {
     let mut request = request.clone();
     if request.method == Method::GET {
@@ -69,13 +69,13 @@ impl Pair {
         }
     }
 
-    /// Compares managed fields, too.
+    /// Compares managed fields as well.
     pub(crate) const fn with_owners(mut self) -> Self {
         self.owners = true;
         self
     }
 
-    /// Sends each request to both, up to the first that is answered differently.
+    /// Sends each request to both servers, up to the first with different answers.
     pub(crate) async fn run(&self, requests: &[Request]) -> Outcome {
         let id = format!("{}-{}", self.run, self.runs.fetch_add(1, Ordering::Relaxed));
         tokio::join!(self.reference.prepare(&id), self.other.prepare(&id));
@@ -91,14 +91,14 @@ impl Pair {
             let (mut right, mut other) = (normal(&answers.0), normal(&answers.1));
             let codes = (right["code"].clone(), other["code"].clone());
             if !self.owners {
-                meant::disown(&mut right);
-                meant::disown(&mut other);
+                known_differences::disown(&mut right);
+                known_differences::disown(&mut other);
             }
             let pages =
                 [&right, &other].map(|answer| answer["body"][0]["metadata"].get("continue").is_some());
-            let settled = meant::settle(request, &mut right, &mut other);
+            let settled = known_differences::settle(request, &mut right, &mut other);
             for why in &settled {
-                *outcome.meant.entry(*why).or_default() += 1;
+                *outcome.known.entry(*why).or_default() += 1;
             }
             let lines = differences(&right, &other);
             let lines: Vec<String> = lines.into_iter().map(|line| line.replace(&id, ID)).collect();
@@ -110,12 +110,12 @@ impl Pair {
                 });
                 break;
             }
-            // The next page is another one.
+            // The next pages differ.
             if pages[0] != pages[1] {
                 break;
             }
-            // What is stored differs from here on, by what was meant.
-            let kept = settled.contains(&meant::KEPT) && request.method != Method::GET;
+            // From here on, the stored objects differ by a known difference.
+            let kept = settled.contains(&known_differences::KEPT) && request.method != Method::GET;
             if kept || codes.0 != codes.1 && (ok(&codes.0) || ok(&codes.1)) {
                 break;
             }
@@ -123,7 +123,7 @@ impl Pair {
         outcome
     }
 
-    /// A smaller sequence whose last request still is answered differently.
+    /// Reduces the sequence of a difference as long as the answers to its last request differ.
     pub(crate) async fn reduce(&self, found: Difference) -> Difference {
         let sort = found.sort();
         let mut best = found;
@@ -156,8 +156,8 @@ fn text(body: &[u8]) -> String {
     String::from_utf8_lossy(body).chars().take(700).collect()
 }
 
-/// The `place`th way to make a sequence smaller: without one of its requests but the last, then without one
-/// of the members of a body.
+/// The reduction with this number: first without one of the requests except the last, then without one of the
+/// members of a body.
 fn smaller(requests: &[Request], place: usize) -> Option<Vec<Request>> {
     let droppable = requests.len().saturating_sub(1);
     if place < droppable {
@@ -182,7 +182,8 @@ fn smaller(requests: &[Request], place: usize) -> Option<Vec<Request>> {
 }
 
 impl Difference {
-    /// Difference and the sort of request: one of each is shown, and stays what it is while it is made small.
+    /// The difference with the form of the request: one of each sort is reported, and the sort remains during
+    /// the reduction.
     pub(crate) fn sort(&self) -> String {
         let last = self.requests.last();
         let method = last.map_or("", |request| request.method.as_str());
@@ -191,20 +192,24 @@ impl Difference {
         let resource = resource
             .and_then(|kind| kind.path.rsplit('/').next())
             .unwrap_or_default();
-        let told = |start: &str| {
+        let first_line = |start: &str| {
             let line = self.lines.iter().find(|line| line.starts_with(start));
             line.cloned().unwrap_or_default()
         };
-        let mut sort = format!("{method} {resource} {}{}", told(".code"), told(".body[0].causes"));
+        let mut sort = format!(
+            "{method} {resource} {}{}",
+            first_line(".code"),
+            first_line(".body[0].causes")
+        );
         if !sort.contains(": ") {
-            // Where it differs: what stands there depends on the requests that are left out.
+            // Only the path of the difference: the values depend on the removed requests.
             let place = self.lines.first().and_then(|line| line.split(": ").next());
             sort.push_str(place.unwrap_or_default());
         }
         sort.chars().take(200).collect()
     }
 
-    /// For whoever has to mend it.
+    /// Describes the difference for developers.
     pub(crate) fn shown(&self) -> String {
         let requests: Vec<String> = self.requests.iter().map(Request::curl).collect();
         format!(

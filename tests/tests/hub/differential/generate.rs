@@ -1,4 +1,4 @@
-//! Sequences of requests out of a seed: an object is made, changed, read and removed, rightly and wrongly.
+//! Random sequences of valid and invalid requests, which create, change, read and delete an object.
 
 use std::ops::{Deref, DerefMut};
 
@@ -19,13 +19,13 @@ const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const METADATA: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
-/// The requests after the first one in a sequence: at most this many.
+/// Most requests after the first one in a sequence.
 const LONGEST: usize = 7;
 
-/// The sequence of that number.
+/// The sequence with this number.
 pub(crate) fn sequence(seed: u64, number: u64) -> Vec<Request> {
     let mut draw = Draw(differential::Draw::new(seed, number));
-    // By number, so that a short run has them all.
+    // By number, so that a short run has all kinds.
     let kind = &KINDS[usize::try_from(number).unwrap_or_default() % KINDS.len()];
     let mut requests = vec![draw.create(kind)];
     for _ in 0..2 + draw.below(LONGEST - 1) {
@@ -34,7 +34,7 @@ pub(crate) fn sequence(seed: u64, number: u64) -> Vec<Request> {
     requests
 }
 
-/// The sequence of that number of several managers that apply, update and patch one object.
+/// The sequence with this number, of several managers that apply, update and patch one object.
 pub(crate) fn managers(seed: u64, number: u64) -> Vec<Request> {
     let mut draw = Draw(differential::Draw::new(seed, number));
     let kind = &KINDS[usize::try_from(number).unwrap_or_default() % KINDS.len()];
@@ -124,7 +124,7 @@ impl Draw {
         Request::new(Method::GET, format!("{}/$ID{query}", kind.path)).accepting(accept)
     }
 
-    /// Of the sequence's own objects alone: others run beside it.
+    /// A list of only the sequence's own objects: others run in parallel.
     fn list(&mut self, kind: &Kind) -> Request {
         let label = self.one(&[
             "run%3D$ID",
@@ -161,7 +161,7 @@ impl Draw {
         Request::new(Method::GET, format!("{}?labelSelector={label}{more}", kind.path)).accepting(accept)
     }
 
-    /// YAML, alone or with others beside.
+    /// YAML, alone or with other media types.
     fn several(&mut self) -> &'static str {
         self.one(&[
             YAML,
@@ -235,7 +235,7 @@ impl Draw {
         }
     }
 
-    /// A manager's intent: the object, and some of what it could be changed to.
+    /// A manager's intent: the object, with some of its possible changes.
     fn apply(&mut self, kind: &Kind) -> Request {
         let mut object = kind.object();
         if !self.often() {
@@ -244,7 +244,7 @@ impl Draw {
         if self.below(2) == 0 {
             merge(&mut object, &self.addition(kind));
         }
-        // An owner of the map alone.
+        // An owner of only the map.
         if self.below(8) == 0 && object.get("spec").is_some() {
             object["spec"] = json!({});
         }
@@ -260,8 +260,8 @@ impl Draw {
         Request::new(Method::PATCH, path).with(MERGE, self.addition(kind).to_string())
     }
 
-    /// A change that leaves no map empty: Go's types leave such out of Kubernetes' own kinds, and their
-    /// owners with them.
+    /// A change that leaves no map empty: Go's types drop empty maps of Kubernetes' own kinds, together
+    /// with their owners.
     fn addition(&mut self, kind: &Kind) -> Value {
         let change = kind.change(self.below(64));
         if change.to_string().contains("null") {
@@ -412,7 +412,7 @@ impl Draw {
         ])
     }
 
-    /// Makes one thing about an object unusual or wrong.
+    /// Makes one part of an object unusual or invalid.
     fn spoil(&mut self, object: &mut Value) {
         let metadata = self.one(&[
             r#"{"name":null}"#,
@@ -461,7 +461,7 @@ impl Draw {
         }
     }
 
-    /// Puts a value of another type in the place of one outside of the metadata.
+    /// Replaces a value outside of the metadata by one of another type.
     fn spoil_leaf(&mut self, object: &mut Value) {
         let mut leaves = Vec::new();
         collect_leaves(object, "", &mut leaves);
@@ -489,7 +489,7 @@ impl Draw {
     }
 }
 
-/// The paths of everything that is no map, and of what is empty.
+/// Collects the paths of all values except non-empty maps.
 fn collect_leaves(value: &Value, path: &str, into: &mut Vec<String>) {
     match value {
         Value::Object(map) if !map.is_empty() => {
@@ -511,7 +511,7 @@ fn collect_leaves(value: &Value, path: &str, into: &mut Vec<String>) {
     }
 }
 
-/// A merge patch (RFC 7386).
+/// Applies a merge patch (RFC 7386).
 fn merge(object: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *object = patch.clone();

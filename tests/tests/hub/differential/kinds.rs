@@ -1,5 +1,5 @@
-//! The kinds that sequences are about, each with an object that both servers take and with fields worth
-//! changing.
+//! The kinds of the sequences, each with an object that both servers accept and with interesting
+//! changes.
 
 use serde_json::{Value, json};
 
@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 pub(crate) struct Kind {
     /// The collection's path.
     pub(crate) path: &'static str,
-    /// Whether it has a status below it.
+    /// Whether the kind has a status subresource.
     pub(crate) status: bool,
     /// An object, as JSON.
     object: &'static str,
-    /// Merge patches that both servers take.
+    /// Merge patches that both servers accept.
     changes: &'static [&'static str],
-    /// A status that both servers take.
+    /// A status that both servers accept.
     pub(crate) example_status: &'static str,
 }
 
 impl Kind {
-    /// An object of it.
+    /// The object.
     pub(crate) fn object(&self) -> Value {
         let mut object: Value = serde_json::from_str(self.object).expect("an example is JSON");
         object["metadata"]["name"] = json!("$ID");
@@ -29,13 +29,13 @@ impl Kind {
         object
     }
 
-    /// One of the changes, by any number.
+    /// The change with this number, modulo their count.
     pub(crate) fn change(&self, number: usize) -> Value {
         let change = self.changes[number % self.changes.len()];
         serde_json::from_str(change).expect("a change is JSON")
     }
 
-    /// Its version, and another one in which the same objects are served.
+    /// The version, and another one of the same objects.
     pub(crate) fn another_version(&self) -> Option<(&'static str, &'static str)> {
         let resource = self.path.rsplit('/').next();
         match resource {
@@ -45,13 +45,13 @@ impl Kind {
         }
     }
 
-    /// Whether its objects are in namespaces.
+    /// Whether the kind is namespaced.
     pub(crate) fn namespaced(&self) -> bool {
         self.path.contains("$ID")
     }
 }
 
-/// All of them.
+/// All kinds.
 pub(crate) const KINDS: &[Kind] = &[
     Kind {
         path: "/api/v1/namespaces/$ID/configmaps",

@@ -1,4 +1,4 @@
-//! Compared parts of an answer: everything but what each server makes up itself.
+//! Compared parts of an answer: everything except each server's own values.
 
 use berth_tests::raw::Answer;
 use http::header::WARNING;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::differential::side::is_json;
 
-/// Members of metadata that each server makes up, of which only the presence is compared.
+/// Members of metadata with each server's own values, of which only the presence is compared.
 const OWN: [&str; 4] = ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"];
 
 /// Compared parts of `answer`.
@@ -23,7 +23,7 @@ pub(crate) fn normal(answer: &Answer) -> Value {
     } else {
         json!("not JSON")
     };
-    // The parameters of a Table's media type come in an order of each server's own.
+    // Each server has its own order of the parameters of a Table's media type.
     let content = answer
         .header("content-type")
         .split(';')
@@ -47,7 +47,7 @@ fn body(answer: &Answer) -> Value {
             Err(problem) => return json!(format!("no JSON: {problem}")),
         }
     }
-    // Several are the events of a watch.
+    // Several values are the events of a watch.
     Value::Array(values)
 }
 
@@ -59,7 +59,7 @@ fn object(mut value: Value) -> Value {
     value
 }
 
-/// A Status without its texts: which fields are wrong, and why, is compared, not the words.
+/// A Status without its texts: the wrong fields and the reasons are compared, not the messages.
 fn status(value: &Value) -> Value {
     let details = &value["details"];
     let mut causes: Vec<String> = details["causes"]
@@ -72,7 +72,7 @@ fn status(value: &Value) -> Value {
         })
         .collect();
     causes.sort_unstable();
-    // One field may be told twice, in different words.
+    // One field may have two causes, with different messages.
     causes.dedup();
     json!({
         "kind": "Status",
@@ -95,7 +95,7 @@ fn visit(value: &mut Value) {
             if let Some(Value::Array(cells)) = map.get_mut("cells") {
                 cells.iter_mut().for_each(age);
             }
-            // The texts that describe a Table's columns are each server's own.
+            // Each server has its own descriptions of a Table's columns.
             if let Some(Value::Array(columns)) = map.get_mut("columnDefinitions") {
                 for column in columns {
                     column.as_object_mut().map(|column| column.remove("description"));
@@ -128,7 +128,7 @@ fn own(metadata: &mut Map<String, Value>) {
     }
 }
 
-/// Entries of managers without their times, which order them.
+/// Removes the times of managers' entries, which order them.
 fn owners(metadata: &mut Map<String, Value>) {
     if let Some(Value::Array(entries)) = metadata.get_mut("managedFields") {
         for entry in entries.iter_mut() {
@@ -138,7 +138,7 @@ fn owners(metadata: &mut Map<String, Value>) {
     }
 }
 
-/// A cell with an age, which may have passed a second in between.
+/// Normalises a cell with an age, which may have increased in between.
 fn age(cell: &mut Value) {
     let is_age = cell.as_str().is_some_and(|text| {
         text.strip_suffix('s')

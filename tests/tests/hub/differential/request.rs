@@ -1,8 +1,9 @@
-//! Requests with placeholders for what each server makes up itself: uids, resource versions, continue tokens.
+//! Requests with placeholders for each server's own values: uids, resource versions, continue tokens.
 
 use http::Method;
 
-/// The object's name and its namespace: another one for every run of a sequence, the same on both servers.
+/// The name of the object and its namespace, which differs in every run of a sequence, and is equal on both
+/// servers.
 pub(crate) const ID: &str = "$ID";
 
 /// One request.
@@ -18,7 +19,7 @@ pub(crate) struct Request {
     pub(crate) body: String,
 }
 
-/// The ordinary media type.
+/// The usual media type.
 pub(crate) const JSON: &str = "application/json";
 
 impl Request {
@@ -33,14 +34,14 @@ impl Request {
         }
     }
 
-    /// With a body.
+    /// Sets the body.
     pub(crate) fn with(mut self, content: &'static str, body: impl Into<String>) -> Self {
         self.content = content;
         self.body = body.into();
         self
     }
 
-    /// Asks for the same in another version of its kind.
+    /// Changes the version of the kind.
     pub(crate) fn in_version(mut self, version: &str, other: &str) -> Self {
         self.path = self.path.replace(&format!("/{version}/"), &format!("/{other}/"));
         self.body = self
@@ -49,13 +50,13 @@ impl Request {
         self
     }
 
-    /// Asks for another form of the answer.
+    /// Sets another media type of the answer.
     pub(crate) const fn accepting(mut self, accept: &'static str) -> Self {
         self.accept = accept;
         self
     }
 
-    /// A line for a shell, with `$SERVER` for the server; the placeholders are variables of the shell, too.
+    /// A shell command with `$SERVER` for the server; the placeholders are shell variables as well.
     pub(crate) fn curl(&self) -> String {
         let mut line = format!("curl -k -X {} \"$SERVER{}\"", self.method, self.path);
         if self.accept != JSON {
@@ -69,11 +70,11 @@ impl Request {
     }
 }
 
-/// Answers of one server so far in a sequence.
+/// Values of one server's answers so far in a sequence.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) uid: String,
-    /// The resource version of the object, as last seen.
+    /// The last resource version of the object.
     pub(crate) revision: String,
     /// The resource version of the first answer.
     pub(crate) first: String,
@@ -81,7 +82,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// `text` with its placeholders filled in.
+    /// `text` with its placeholders replaced.
     pub(crate) fn fill(&self, text: &str, id: &str) -> String {
         let unless_empty =
             |value: &str, otherwise: &str| if value.is_empty() { otherwise } else { value }.to_owned();

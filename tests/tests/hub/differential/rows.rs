@@ -1,5 +1,5 @@
-//! The known sequences of server-side apply (`machinery/apply/src/reference/rows.json`) sent to a definition
-//! of their schema on kube-apiserver: it answers as they say, as Berth does
+//! The known sequences of server-side apply (`machinery/apply/src/reference/rows.json`) on kube-apiserver,
+//! with a definition of their schema: its answers are as recorded, like Berth's
 //! (`apiserver/src/handlers/tests/rows.rs`).
 
 use std::time::Duration;
@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 use crate::differential::World;
 
 const GROUP: &str = "example.dev";
-/// Number of rows that are played beside each other.
+/// Number of parallel rows.
 const BESIDE: usize = 8;
-/// A little more than what times of managed fields count in.
+/// A little more than the resolution of times of managed fields.
 const SECOND: Duration = Duration::from_millis(1050);
-/// Rows that kube-apiserver plays otherwise with a custom resource, where the row has Berth's way: it refuses
-/// the null that is left of a list or map (32, 42) or is sent (49b), forgets every entry when one is of a
-/// version that is not served (71), and writes to put entries in order (80). 78 needs a webhook.
+/// Rows in which kube-apiserver differs with a custom resource, and which record Berth's answers:
+/// kube-apiserver refuses the null that remains of a list or map (32, 42) or is sent (49b), drops all entries
+/// when one is of a version that is not served (71), and writes to sort entries (80). 78 needs a webhook.
 const OTHERWISE: [&str; 6] = ["32", "42", "49b", "71", "78", "80"];
 
 /// Defines the kind, and waits until it is served.
@@ -56,7 +56,7 @@ fn define(hub: &Hub) {
     });
 }
 
-/// One object of that kind.
+/// One object of the defined kind.
 struct Widget<'a> {
     client: &'a Client,
     name: String,
@@ -81,12 +81,14 @@ impl Widget<'_> {
         (code == 200).then_some(object)
     }
 
-    /// Does what `step` says.
+    /// Runs `step`.
     async fn step(&self, step: &Value, live: Option<&Value>) -> (u16, Value) {
-        let asked = request::asked(step, &self.name, live);
-        let method = asked.method.parse().expect("a method");
-        let (code, answer) = self.send(method, &asked.path, asked.content, &asked.body).await;
-        if !asked.seeds {
+        let request = request::asked(step, &self.name, live);
+        let method = request.method.parse().expect("a method");
+        let (code, answer) = self
+            .send(method, &request.path, request.content, &request.body)
+            .await;
+        if !request.seeds {
             return (code, answer);
         }
         let mut cleared = answer;
@@ -98,8 +100,7 @@ impl Widget<'_> {
     async fn play(&self, row: &Value) {
         let mut before = None;
         let steps = row["steps"].as_array().expect("a row has steps");
-        // Entries have times of whole seconds; where their order is looked at, each step has a second of its
-        // own.
+        // Entries have times in whole seconds; where their order is compared, each step is in another second.
         let has_order = steps.iter().any(|step| step.get("order").is_some());
         for (index, step) in steps.iter().enumerate() {
             if has_order && index > 0 {
@@ -117,7 +118,7 @@ impl Widget<'_> {
                 .get("409")
                 .map(|_| answer["message"].as_str().expect("a Status"));
             let object = after.clone().unwrap_or_default();
-            // The clock is the server's.
+            // The server's clock applies.
             let mut step = step.clone();
             step.as_object_mut().expect("a step is an object").remove("times");
             expected::check(&at, &step, &before.clone().unwrap_or_default(), &object, error);

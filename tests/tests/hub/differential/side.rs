@@ -1,4 +1,4 @@
-//! One of the two servers.
+//! One of the two compared servers.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::differential::kinds::Kind;
 use crate::differential::request::{ID, JSON, Memory, Request};
 
-/// Changes what a server answers, to see whether it is noticed.
+/// A change of a server's answers, which the comparison must find.
 pub(crate) type Tamper = fn(&Request, &mut Answer);
 
 /// A server with the client of its administrator.
@@ -21,7 +21,7 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// The server of a kubeconfig.
+    /// A client of the server of a kubeconfig.
     pub(crate) async fn new(kubeconfig: &Path) -> Self {
         Self {
             client: raw::client(kubeconfig).await,
@@ -29,7 +29,7 @@ impl Side {
         }
     }
 
-    /// Returns the side with its answers changed.
+    /// The side with changed answers.
     pub(crate) fn tampered(&self, tamper: Tamper) -> Self {
         Self {
             client: self.client.clone(),
@@ -37,8 +37,8 @@ impl Side {
         }
     }
 
-    /// Waits until the server lists a kind: kube-apiserver answers 429 while it begins to watch what a new
-    /// definition is about.
+    /// Waits until the server lists a kind: kube-apiserver answers 429 until it watches the objects of a new
+    /// definition.
     pub(crate) async fn until_listed(&self, kind: &Kind) {
         let path = kind.path.replace(ID, "default");
         let end = tokio::time::Instant::now() + berth_tests::DEADLINE;
@@ -48,14 +48,14 @@ impl Side {
         }
     }
 
-    /// Makes the namespace of a run.
+    /// Creates the namespace of a run.
     pub(crate) async fn prepare(&self, id: &str) {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": id}});
         let made = raw::write(&self.client, Method::POST, "/api/v1/namespaces", &namespace).await;
         assert_eq!(made.code, 201, "{}", String::from_utf8_lossy(&made.body));
     }
 
-    /// Sends a request with this server's own values in it, and remembers the ones that come.
+    /// Sends a request with this server's own values, and records those of the answer.
     pub(crate) async fn send(&self, request: &Request, memory: &mut Memory, id: &str) -> Answer {
         let path = memory.fill(&request.path, id);
         let body = memory.fill(&request.body, id);
@@ -104,7 +104,7 @@ fn remember(answer: &Answer, memory: &mut Memory) {
     }
 }
 
-/// Whether an answer is meant to be JSON: the ones to requests for anything else are not looked into.
+/// Whether an answer is JSON: other answers are not parsed.
 pub(crate) fn is_json(answer: &Answer) -> bool {
     answer.header("content-type").starts_with(JSON)
 }

@@ -31,7 +31,7 @@ fn everything_applies_cleanly_and_applying_again_changes_nothing() {
         assert!(difference.success, "{}\n{}", difference.out, difference.err);
     };
     same("--server-side");
-    // Server-side again: Berth's caBundle is Berth's field, and no conflict.
+    // Server-side again: the caBundle is Berth's field, so there is no conflict.
     hub.kubectl("apply --server-side -f -")
         .input(manifests.clone())
         .succeeds();
@@ -42,7 +42,7 @@ fn everything_applies_cleanly_and_applying_again_changes_nothing() {
     trusted(&hub);
     available(&hub);
 
-    // The definitions of systems are created, and never over what is there.
+    // The definitions of systems are created, and never replace existing ones.
     let definitions = installation.manifests(&["crds", "--systems"]);
     hub.kubectl("create -f -").input(definitions.clone()).fails();
     let refused = hub.kubectl("create -f -").input(definitions).fails();

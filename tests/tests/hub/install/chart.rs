@@ -1,5 +1,5 @@
-//! The Helm chart, by Helm itself: it comes to what `berth manifests` prints for the same choice, a real
-//! kube-apiserver keeps it as it is, and what does not go together is refused.
+//! The Helm chart, rendered by Helm itself: it equals the output of `berth manifests` for the same options, a
+//! real kube-apiserver stores it unchanged, and contradictory values are refused.
 
 mod choices;
 mod drift;
@@ -43,7 +43,7 @@ fn template(values: &str) -> String {
     }
 }
 
-/// Every object in `text`.
+/// All objects in `text`.
 fn objects(text: &str) -> Vec<Value> {
     let objects: Vec<Value> = serde_saphyr::from_multiple(text).expect("it is YAML");
     objects.into_iter().filter(|object| !object.is_null()).collect()
@@ -127,7 +127,7 @@ fn a_release_brings_missing_definitions_and_leaves_them_when_it_goes() {
         .fails();
     hub.kubectl("get deployment berth -n berth-system").succeeds();
 
-    // Turned off, its definitions stay with their objects; the rights go.
+    // When it is turned off, its definitions remain with their objects; the rights are deleted.
     hub.kubectl("get clusterrole berth:placement-controller")
         .succeeds();
     release(

@@ -1,4 +1,4 @@
-//! `berth check` against a hub: what is wrong is found, and what is not wrong is not.
+//! `berth check` on a hub: it reports exactly the actual problems.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::install::installation::{Installation, ON_HUB, define_systems, trusted};
 
-/// The exit code, and what was found.
+/// The exit code, and the findings.
 fn report(hub: &Hub) -> (Option<i32>, Vec<Value>) {
     let output = Command::new(berth_tests::berth())
         .args(["check", "-o", "json"])
@@ -22,7 +22,7 @@ fn report(hub: &Hub) -> (Option<i32>, Vec<Value>) {
     (output.status.code(), findings)
 }
 
-/// The exit code, and what is wrong.
+/// The exit code, and the problems.
 fn check(hub: &Hub) -> (Option<i32>, BTreeSet<String>) {
     let (code, findings) = report(hub);
     let text = |finding: &Value, field: &str| finding[field].as_str().unwrap_or_default().to_owned();
@@ -47,7 +47,7 @@ fn what_is_wrong_on_a_hub_is_found_and_nothing_else() {
     let installation = Installation::new(&ON_HUB);
     let berth = installation.install(&hub, &[]);
     trusted(&hub);
-    // No Pod runs here, which is wrong indeed; all else is as it should be.
+    // Pods do not run here, which is a problem indeed; it is the only one.
     let wrong = eventually("only the Deployment to be wrong", || {
         let (_, wrong) = check(&hub);
         (wrong.len() == 1).then_some(wrong)
@@ -83,7 +83,7 @@ fn what_is_wrong_on_a_hub_is_found_and_nothing_else() {
     });
 }
 
-/// A row of each area, with the verdict it has where all is well.
+/// Requires a row of each area, with its verdict without problems.
 fn every_row_is_there(hub: &Hub) {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
     let configuration = format!("apply -f {examples}/gardener/minimal-distance-configuration.yaml");

@@ -1,4 +1,4 @@
-//! Output of `kubectl get` for the systems' kinds on a hub that serves them by definitions, without Berth.
+//! Output of `kubectl get` for the systems' kinds on a hub with their definitions, without Berth.
 
 use berth_tests::hub::Hub;
 use serde_json::json;

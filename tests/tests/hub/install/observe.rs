@@ -1,5 +1,4 @@
-//! An installation that only looks: it explains, refuses nothing, and writes nothing of the systems', since
-//! it may not.
+//! An observing installation: it explains, refuses no write, and has no right to write the systems' objects.
 
 use berth_tests::hub::Hub;
 use berth_tests::hub::berth::load;
@@ -56,7 +55,7 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
         undecided["status"]["wouldChange"]["verdict"], "Fits",
         "{undecided:#}"
     );
-    // The other scheduler's work, which guards would refuse.
+    // The other scheduler's writes, which guards would refuse.
     for seed in [picked.as_str(), "aws-us1"] {
         let patch = json!({"spec": {"seedName": seed}}).to_string();
         hub.kubectl_args(&[
@@ -92,10 +91,10 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
             .iter()
             .find(|condition| condition["type"] == "Agrees")?;
         let is_there = decision["status"]["decisions"][0]["clusterName"] == "aws-us1";
-        // Gardener leaves Shoots where they are, and so would Berth.
+        // Gardener does not move Shoots, and Berth would not either.
         (is_there && agrees["status"] == "True").then_some(())
     });
-    // A configuration that says otherwise gives no right that the installation has not.
+    // Another mode in the configuration grants no rights that the installation does not have.
     hub.kubectl("apply -f -")
         .input(
             "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\n\

@@ -1,4 +1,4 @@
-//! Berth that registers itself, and does not where somebody else serves.
+//! Berth's own registration, which does not replace another server's.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -23,7 +23,8 @@ fn berth_registers_itself_where_it_may_and_never_hides_others() {
     trusted(&hub);
     drop(berth);
 
-    // With definitions on the hub, Berth stores no objects of those systems: it would hide what is there.
+    // With definitions on the hub, Berth does not store objects of those systems: it would hide the existing
+    // ones.
     define_systems(&hub);
     let kubeconfig = hub.kubeconfig_for_service_account(berth::NAMESPACE, "berth");
     let refused = berth::serve(
@@ -65,13 +66,13 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
         "berth-ca.pem",
         &of_secret(&hub, "current.crt").expect("there is a CA"),
     );
-    let asked = |path: &str| {
+    let get = |path: &str| {
         let server = format!("--server={}", berth.url());
         let ca = format!("--certificate-authority={}", ca.display());
         hub.kubectl_args(&["get", "--raw", path, &server, &ca]).run()
     };
     let lacking = eventually("the registration to have been looked at", || {
-        let lacking = asked("/readyz/registration");
+        let lacking = get("/readyz/registration");
         (!lacking.success && !lacking.err.contains("has not been checked yet")).then_some(lacking.err)
     });
     for wanted in [
@@ -81,8 +82,8 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
     ] {
         assert!(lacking.contains(wanted), "{wanted:?} is not in {lacking}");
     }
-    // The hub sends requests only to who is ready.
-    let ready = asked("/readyz?verbose");
+    // The hub sends requests only to a ready server.
+    let ready = get("/readyz?verbose");
     assert!(
         ready.success && ready.out.contains("[-]registration failed: reason withheld"),
         "{}{}",
@@ -90,7 +91,7 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
         ready.err
     );
 
-    // cert-manager is to fill one of them in, and does not.
+    // cert-manager should fill one of them in, and does not.
     let webhooks = installation.manifests(&["webhooks"]);
     hub.kubectl("apply --server-side -f -").input(webhooks).succeeds();
     let waiting =
@@ -99,16 +100,17 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
     let services = installation.manifests(&["apiservice"]);
     hub.kubectl("apply --server-side -f -").input(services).succeeds();
     eventually("only that to be lacking", || {
-        let lacking = asked("/readyz/registration").err;
-        let said = "ValidatingWebhookConfiguration berth has no caBundle, which cert-manager is to fill in";
-        (lacking.contains(said) && !lacking.contains("does not exist")).then_some(())
+        let lacking = get("/readyz/registration").err;
+        let missing =
+            "ValidatingWebhookConfiguration berth has no caBundle, which cert-manager is to fill in";
+        (lacking.contains(missing) && !lacking.contains("does not exist")).then_some(())
     });
     hub.kubectl("annotate validatingwebhookconfiguration berth cert-manager.io/inject-ca-from-")
         .succeeds();
     eventually("nothing to be lacking", || {
-        asked("/readyz/registration").success.then_some(())
+        get("/readyz/registration").success.then_some(())
     });
-    let ready = asked("/readyz?verbose");
+    let ready = get("/readyz?verbose");
     assert!(ready.out.contains("[+]registration ok"), "{}", ready.out);
     available(&hub);
 }
@@ -143,7 +145,7 @@ fn berths_account_changes_ca_bundles_and_nothing_else_of_its_registration() {
     let service = ["apiservice", "v1alpha1.scheduling.berth.dev"];
     let held = "Berth may change nothing of its registration but caBundle";
     let wider = r#"[{"op":"replace","path":"/webhooks/0/rules/0/resources","value":["*"]}]"#;
-    // A policy is in force some moments after it is made.
+    // A policy is in force a moment after its creation.
     eventually("the policy to hold", || {
         patch(validating, wider).err.contains(held).then_some(())
     });
@@ -187,7 +189,7 @@ fn berths_account_changes_ca_bundles_and_nothing_else_of_its_registration() {
     }
     let done = patch(service, &at("/spec/caBundle"));
     assert!(done.success, "{}", done.err);
-    // Everybody else may do what their rights say.
+    // All others keep their rights.
     let change = r#"[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]"#;
     hub.kubectl_args(&[
         "patch",

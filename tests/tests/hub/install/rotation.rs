@@ -1,4 +1,4 @@
-//! One CA for all servers, and the next one.
+//! The shared CA of all servers, and its rotation.
 
 use std::io::{BufRead as _, BufReader};
 use std::sync::mpsc;
@@ -11,7 +11,7 @@ use berth_tests::{DEADLINE, eventually, ports};
 
 use crate::install::installation::{Installation, ON_HUB, define_systems, shoot, trusted};
 
-/// Value of `key` in the Secret of the CA.
+/// The value of `key` in the Secret of the CA.
 pub(crate) fn of_secret(hub: &Hub, key: &str) -> Option<String> {
     let secret = hub.kubectl("get secret berth-ca -n berth-system -o json").json();
     let text = secret["data"][key].as_str()?;
@@ -19,7 +19,7 @@ pub(crate) fn of_secret(hub: &Hub, key: &str) -> Option<String> {
     Some(String::from_utf8(bytes).expect("certificates are text"))
 }
 
-/// The certificates that the APIService trusts.
+/// The trusted certificates of the APIService.
 fn bundle(hub: &Hub) -> String {
     let service = hub
         .kubectl("get apiservice v1alpha1.scheduling.berth.dev -o json")
@@ -60,7 +60,7 @@ fn the_ca_gives_way_to_the_next_under_open_watches_and_no_request_fails() {
     let lines = BufReader::new(watch.stdout.take().expect("the output is piped")).lines();
     let (sender, seen) = mpsc::channel();
     let reading = std::thread::spawn(move || {
-        // The receiver goes with the test.
+        // The receiver is dropped with the test.
         lines
             .map_while(Result::ok)
             .try_for_each(|line| sender.send(line))
@@ -71,7 +71,7 @@ fn the_ca_gives_way_to_the_next_under_open_watches_and_no_request_fails() {
         .succeeds();
     let mut both = false;
     eventually("the old CA to be dropped", || {
-        // Every look is a request through the aggregator: none may fail.
+        // Every check is a request through the aggregator, and none may fail.
         hub.kubectl("get targets").succeeds();
         let now = bundle(&hub);
         both |= now.contains(first_ca.trim()) && now.matches("BEGIN").count() == 2;
@@ -91,7 +91,7 @@ fn the_ca_gives_way_to_the_next_under_open_watches_and_no_request_fails() {
         asked_by(&next_ca).success.then_some(())
     });
     assert!(!asked_by(&first_ca).success);
-    // For whoever has to trust it and may not see its key.
+    // For clients that must trust it without access to its key.
     eventually("the new CA to be published", || {
         let published = hub
             .kubectl("get configmap berth-ca -n berth-system -o json")
@@ -99,7 +99,7 @@ fn the_ca_gives_way_to_the_next_under_open_watches_and_no_request_fails() {
         (published["data"] == serde_json::json!({"ca.crt": bundle(&hub)})).then_some(())
     });
 
-    // The watch that was open all the time goes on.
+    // The watch that was open the whole time continues.
     hub.kubectl("create -f -")
         .input(shoot("later").to_string())
         .succeeds();

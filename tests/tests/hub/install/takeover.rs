@@ -1,5 +1,4 @@
-//! A system changes its scheduler and changes back, on a hub where the other scheduler is a Lease that the
-//! test holds.
+//! A change of a system's scheduler and back, on a hub where the other scheduler is only a Lease of the test.
 
 use std::process::{Child, Command, Output, Stdio};
 
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::install::installation::{Installation, define_systems, shoot};
 
-/// Lease as the other scheduler writes it; nobody holds it where there is no `holder`.
+/// Writes the other scheduler's Lease, with an empty `holder` as a released one.
 fn lease(hub: &Hub, holder: &str) {
     let object = json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -34,7 +33,7 @@ fn berth(hub: &Hub, words: &str) -> Command {
 }
 
 fn run(hub: &Hub, words: &str) -> (Option<i32>, String) {
-    told(berth(hub, words).output().expect("berth runs"))
+    code_and_text(berth(hub, words).output().expect("berth runs"))
 }
 
 fn begin(hub: &Hub, words: &str) -> Child {
@@ -43,7 +42,7 @@ fn begin(hub: &Hub, words: &str) -> Child {
     command.spawn().expect("berth runs")
 }
 
-fn told(output: Output) -> (Option<i32>, String) {
+fn code_and_text(output: Output) -> (Option<i32>, String) {
     let text = [output.stdout, output.stderr].concat();
     (output.status.code(), String::from_utf8_lossy(&text).into_owned())
 }
@@ -61,7 +60,7 @@ fn deciding(hub: &Hub) -> Value {
         .unwrap_or_default()
 }
 
-/// Waits for an event on the SchedulerConfiguration.
+/// Waits for an event of the SchedulerConfiguration.
 fn is_told(hub: &Hub, reason: &str, part: &str) {
     let selector = format!("reason={reason},regarding.kind=SchedulerConfiguration,regarding.name=gardener");
     eventually("an event that says so", || {
@@ -75,7 +74,7 @@ fn is_told(hub: &Hub, reason: &str, part: &str) {
     });
 }
 
-/// Somebody but Berth moves the Shoot: what guards refuse.
+/// Whether another client than Berth can move the Shoot, which guards refuse.
 fn moves(hub: &Hub, shoot: &str) -> bool {
     let patch = json!({"spec": {"seedName": "aws-us1"}}).to_string();
     let words = [
@@ -146,7 +145,7 @@ fn a_system_is_decided_once_its_own_scheduler_is_stopped_and_given_back_to_it() 
         .succeeds();
     assert_eq!(seed(&hub, "two"), None, "Berth waits");
     lease(&hub, "");
-    let (code, text) = told(taking.wait_with_output().expect("it ends"));
+    let (code, text) = code_and_text(taking.wait_with_output().expect("it ends"));
     assert_eq!(code, Some(0), "{text}");
     assert!(
         text.contains("waiting: ") && text.contains("Berth decides gardener"),
@@ -161,7 +160,7 @@ fn a_system_is_decided_once_its_own_scheduler_is_stopped_and_given_back_to_it() 
     assert!(text.contains("decided by nobody until it does"), "{text}");
     let giving = begin(&hub, "handback gardener --yes --timeout=2m");
     lease(&hub, "pod-2");
-    let (code, text) = told(giving.wait_with_output().expect("it ends"));
+    let (code, text) = code_and_text(giving.wait_with_output().expect("it ends"));
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("scale deployment gardener-scheduler"), "{text}");
     eventually("guards to end", || moves(&hub, "two").then_some(()));
@@ -185,7 +184,7 @@ fn a_server_steps_back_when_the_other_scheduler_is_started_again() {
     assert!(!moves(&hub, "one"), "decisions are guarded");
     lease(&hub, "pod-1");
     eventually("guards to end", || moves(&hub, "one").then_some(()));
-    // Two decide where somebody wants that.
+    // Two schedulers decide where a user configures that.
     hub.kubectl("apply -f -")
         .input(
             "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\n\

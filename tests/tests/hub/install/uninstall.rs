@@ -1,4 +1,4 @@
-//! `berth uninstall`, whatever state Berth is in.
+//! `berth uninstall`, in every state of Berth.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -49,12 +49,12 @@ fn uninstalling_leaves_nothing_behind_and_no_namespace_stuck() {
         .succeeds();
     hub.kubectl("get deployment berth -n berth-system").succeeds();
 
-    // Whoever may not, hears what.
+    // A user without rights is told which are missing.
     let nobody = hub.kubeconfig_for("nobody", &[]);
     let (output, text) = uninstall_as(&nobody, &[]);
     assert!(!output.status.success() && text.contains("APIServices"), "{text}");
 
-    // The worst case: Berth is away, and a namespace waits for it.
+    // The worst case: Berth is down, and a namespace waits for it.
     berth.kill();
     hub.kubectl("create namespace waiting").succeeds();
     hub.kubectl("delete namespace waiting --wait=false").succeeds();
@@ -87,7 +87,7 @@ fn uninstalling_leaves_nothing_behind_and_no_namespace_stuck() {
     );
 }
 
-/// Objects of all five systems, bound, and what only Berth lets go of; Berth is gone.
+/// Creates bound objects of all five systems, with finalizers that only Berth removes, and ends Berth.
 fn five_systems(hub: &Hub, installation: &Installation) {
     hub.kubectl("create namespace shop").succeeds();
     let mut berth = installation.install(hub, &[]);
@@ -121,8 +121,7 @@ fn five_systems(hub: &Hub, installation: &Installation) {
         (request["metadata"]["finalizers"] == json!(["clusters.openmcp.cloud/request"])).then_some(())
     });
     berth.kill();
-    // What KubeFleet's hub agent has put on, and what a syncer that will never come back has left, guarded by
-    // nobody any more.
+    // A finalizer of KubeFleet's hub agent, and one of a syncer that no longer exists, without guards.
     hub.kubectl("delete mutatingwebhookconfiguration,validatingwebhookconfiguration berth")
         .succeeds();
     let held = json!({"metadata": {"finalizers": ["kubernetes-fleet.io/scheduler-cleanup"]}}).to_string();
@@ -148,7 +147,7 @@ fn what_only_berth_lets_go_of_is_named_and_released_and_no_namespace_waits_for_i
     define_systems(&hub);
     five_systems(&hub, &Installation::new(&ON_HUB));
 
-    // Nothing is done before it is said what becomes of them.
+    // It does nothing until their treatment is specified.
     let (output, text) = uninstall(&hub, &[]);
     assert!(!output.status.success(), "{text}");
     for what in [
@@ -185,7 +184,7 @@ fn what_only_berth_lets_go_of_is_named_and_released_and_no_namespace_waits_for_i
         "nobody takes it up again: {text}"
     );
 
-    // KubeFleet's hub agent, of which there is none here, finishes its own.
+    // KubeFleet's hub agent, which is simulated here, removes its own finalizers.
     hub.kubectl_args(&[
         "patch",
         "clusterresourceplacement",
@@ -195,7 +194,7 @@ fn what_only_berth_lets_go_of_is_named_and_released_and_no_namespace_waits_for_i
         r#"{"metadata": {"finalizers": null}}"#,
     ])
     .succeeds();
-    // Every object and every namespace of the five can go, though nobody of Berth is there.
+    // Every object and every namespace of the five systems can be deleted, although Berth does not run.
     for what in [
         "clusterrequests,clusters.clusters.openmcp.cloud,shoots,placements,placementdecisions.cluster.open-cluster-management.io -A",
         "clusterresourceplacements,clusterresourcebindings,memberclusters,managedclusters,seeds",

@@ -1,5 +1,5 @@
-//! The webhooks as a real kube-apiserver calls them: about what is protected, while Berth is there and while
-//! it is not.
+//! A real kube-apiserver's calls of the webhooks: about protected objects, while Berth runs and while it does
+//! not.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -10,7 +10,7 @@ use crate::install::installation::{Installation, ON_HUB, available, define_syste
 
 const PLACEMENT: &str = r#"scheduling.kcp.dev/placement={"root:compute+default+x":"Pending"}"#;
 
-/// A ConfigMap that says it holds a configuration of Gardener's scheduler, and does not.
+/// A ConfigMap that is marked as a configuration of Gardener's scheduler, with other data.
 fn wrong_configuration(name: &str) -> String {
     let file = "apiVersion: scheduler.config.gardener.cloud/v1alpha1\nkind: SchedulerConfiguration\n\
                 schedulers: {shoot: {concurrentSyncs: -1}}\n";
@@ -32,7 +32,7 @@ fn annotate(hub: &Hub, namespace: &str) -> berth_tests::Output {
 }
 
 /// Checks refusals and defaults.
-fn asked(hub: &Hub) {
+fn check_calls(hub: &Hub) {
     let refused = annotate(hub, "default");
     assert!(
         !refused.success && refused.err.contains("namespaces.kcp.berth.dev"),
@@ -46,7 +46,7 @@ fn asked(hub: &Hub) {
     );
     hub.kubectl("annotate --overwrite namespace default example.com/other=x")
         .succeeds();
-    // Its own namespace is never asked about, so that Berth can always be mended.
+    // Berth's own namespace is exempt, so that Berth can always be repaired.
     assert!(annotate(hub, "berth-system").success);
 
     let refused = hub
@@ -102,7 +102,7 @@ fn asked(hub: &Hub) {
     hub.kubectl("label shoot one -n garden-dev a=b").succeeds();
     let refused = hub.kubectl(&format!("delete seed {picked}")).fails();
     assert!(refused.contains("it is used by"), "{refused}");
-    // So it is when all of a collection are deleted.
+    // The same applies to the deletion of a whole collection.
     let refused = hub.kubectl("delete cloudprofiles --all").fails();
     assert!(refused.contains("it is used by"), "{refused}");
     let collection =
@@ -112,7 +112,7 @@ fn asked(hub: &Hub) {
     assert!(hub.kubectl(&format!("get seed {picked}")).run().success);
 }
 
-/// While nobody answers, everything goes through.
+/// Checks that all writes pass while Berth does not answer.
 fn alone(hub: &Hub) {
     let passed = annotate(hub, "passed");
     assert!(passed.success, "{}", passed.err);
@@ -166,7 +166,7 @@ fn what_is_protected_is_asked_about_and_nothing_waits_for_berth() {
             .contains("aws-eu2.gardener")
             .then_some(())
     });
-    asked(&hub);
+    check_calls(&hub);
 
     hub.kubectl("create namespace passed").succeeds();
     berth.kill();

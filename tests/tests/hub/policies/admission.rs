@@ -1,4 +1,4 @@
-//! Admission policies of the hub, about a kind that Berth owns.
+//! The hub's admission policies about a kind that Berth owns.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{GROUP, shared};
 
-/// A policy of the hub about creates of placements in the namespace `name`, and its binding.
+/// A policy about creates of placements in the namespace `name`, and its binding.
 fn policy(kind: &str, name: &str, spec: &Value, bound: &Value) -> String {
     let api = "admissionregistration.k8s.io/v1";
     let rule = json!({"apiGroups": [GROUP], "apiVersions": ["*"], "resources": ["placements"], "operations": ["CREATE"]});
@@ -38,7 +38,7 @@ fn placement(namespace: &str, number: i64) -> String {
     .to_string()
 }
 
-/// Tries to create a placement that wants `number` clusters until it is refused with `part`.
+/// Tries to create a placement with `number` requested clusters until it is refused with `part`.
 fn refused(hub: &Hub, namespace: &str, number: i64, part: &str) {
     eventually(&format!("a refusal with {part:?}"), || {
         let tried = hub
@@ -49,7 +49,7 @@ fn refused(hub: &Hub, namespace: &str, number: i64, part: &str) {
     });
 }
 
-/// Tries to create one until it is let through; what was said beside.
+/// Tries to create such a placement until it is accepted, and returns the warnings.
 fn passes(hub: &Hub, namespace: &str, number: i64) -> String {
     eventually("a placement to pass", || {
         let tried = hub
@@ -81,15 +81,15 @@ fn a_validating_policy_of_the_hub_holds_for_owned_placements_until_it_goes() {
     hub.kubectl("apply -f -")
         .input(validating("limited", &spec, &warns))
         .succeeds();
-    let said = passes(hub, "limited", 6);
+    let warnings = passes(hub, "limited", 6);
     assert!(
-        said.contains("Warning: Validation failed for ValidatingAdmissionPolicy 'limited'"),
-        "{said}"
+        warnings.contains("Warning: Validation failed for ValidatingAdmissionPolicy 'limited'"),
+        "{warnings}"
     );
     hub.kubectl("delete validatingadmissionpolicy limited").succeeds();
     eventually("the policy to be gone", || {
-        let said = passes(hub, "limited", 6);
-        (!said.contains("AdmissionPolicy")).then_some(())
+        let warnings = passes(hub, "limited", 6);
+        (!warnings.contains("AdmissionPolicy")).then_some(())
     });
 }
 
@@ -97,7 +97,7 @@ fn a_validating_policy_of_the_hub_holds_for_owned_placements_until_it_goes() {
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 fn parameters_and_rights_of_a_policy_are_the_hubs() {
     let hub = shared();
-    // Nobody sums up aggregated roles here.
+    // The controller of aggregated roles does not run here.
     hub.ensure(&[
         "create",
         "clusterrolebinding",

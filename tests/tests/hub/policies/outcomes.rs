@@ -114,7 +114,7 @@ fn a_dry_run_reaches_only_webhooks_without_side_effects() {
             .iter()
             .all(|(_, request)| request["dryRun"] == true)
     );
-    // Conditions hold for nothing here, so the webhook is out of it, dry or not.
+    // The conditions match no request, so the webhook is not called, in dry runs as well.
     let excluded = json!([{"name": "nobody", "expression": "request.userInfo.username == 'nobody'"}]);
     scene.configure(
         "ValidatingWebhookConfiguration",

@@ -1,4 +1,4 @@
-//! A ResourceQuota of the hub, about a kind that Berth owns.
+//! The hub's ResourceQuota of a kind that Berth owns.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn a_resource_quota_of_the_hub_holds_for_owned_placements_created_at_once() {
             "spec": {"hard": {&count: most.to_string()}},
         })
     };
-    // Until the copy is there: refused, and then let through.
+    // Retried until Berth has read the quota: first refused, then accepted.
     for (most, passes) in [(0, false), (8, true)] {
         hub.kubectl("apply -f -")
             .input(quota(most).to_string())

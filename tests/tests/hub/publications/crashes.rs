@@ -1,5 +1,5 @@
-//! `kill -9` between any two writes that Berth publishes with on a hub: no consumer ever sees a cluster in no
-//! slice that was decided before and is after. The fault point is in builds with debug assertions only.
+//! `kill -9` between any two of Berth's writes of a publication on a hub: for every consumer, a cluster that
+//! is decided before and after is always in a slice. The fault point is only in builds with debug assertions.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use berth_tests::{eventually, ports, until};
 
 use super::{PROFILES, names, upstream_definitions};
 
-/// More than two slices hold.
+/// More clusters than two slices can have.
 const CLUSTERS: usize = 230;
-/// A profile that comes (two), four slices of which one is new or goes, a profile that goes.
+/// Two writes of a new profile, four slices of which one is created or deleted, and a deleted profile.
 const WRITES: u64 = 7;
 const ROUNDS: u64 = 14;
 
-/// A hub with the kinds and a fleet, and how Berth is started there, again and again.
+/// A hub with the kinds and a fleet, on which Berth is started again and again.
 struct World {
     hub: Hub,
     port: String,
@@ -35,9 +35,9 @@ impl World {
         Self { hub, port }
     }
 
-    /// Starts Berth, which dies at `fault`.
+    /// Starts Berth, which aborts at `fault`.
     fn start(&self, fault: &str) -> Berth {
-        // Who comes next waits no longer for the lease of who was killed than it must.
+        // A short lease, so that the next Berth waits briefly for the killed one's.
         let arguments = [
             "--source=ocm=hub",
             "--storage=memory",
@@ -55,7 +55,8 @@ impl World {
         apply.input(object.to_string()).succeeds();
     }
 
-    /// Has exactly these clusters decided, one of which comes, while another goes.
+    /// Changes the decision to exactly these clusters, one of which is created, while another is
+    /// deleted.
     fn change(&self, wanted: &BTreeSet<String>, coming: Option<&String>, going: &str) {
         self.apply(&decided::placement(wanted));
         if let Some(coming) = coming {

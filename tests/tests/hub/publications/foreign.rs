@@ -1,15 +1,15 @@
-//! Objects of other producers that have the names Berth would give: nobody's object is touched, and the
-//! Publication says why not everything is published.
+//! Objects of other producers with Berth's names: they are not changed, and the Publication has the
+//! reason why not everything is published.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
 use serde_json::{Value, json};
 
-use super::{DECISIONS, PROFILES, items, names, placed, publish, told, upstream_definitions};
+use super::{DECISIONS, PROFILES, items, names, placed, publish, reason_message, upstream_definitions};
 
 const SLICE: &str = "story-1.placement.ocm-0";
 
-/// A ClusterProfile of another cluster manager.
+/// Creates a ClusterProfile of another cluster manager.
 pub(super) fn profile(hub: &Hub, namespace: &str, name: &str, manager: &str) {
     hub.ensure(&["create", "namespace", namespace]);
     let profile = json!({
@@ -20,7 +20,7 @@ pub(super) fn profile(hub: &Hub, namespace: &str, name: &str, manager: &str) {
     hub.kubectl("create -f -").input(profile.to_string()).succeeds();
 }
 
-/// A PlacementDecision of another scheduler, with all that Berth's would have but what marks it as Berth's.
+/// Creates a PlacementDecision of another scheduler, which equals Berth's except for Berth's mark.
 fn slice(hub: &Hub, namespace: &str) -> Value {
     hub.ensure(&["create", "namespace", namespace]);
     let slice = json!({
@@ -31,10 +31,10 @@ fn slice(hub: &Hub, namespace: &str) -> Value {
         "schedulerName": "somebody",
     });
     hub.kubectl("create -f -").input(slice.to_string()).succeeds();
-    shown(hub, namespace)
+    current_slice(hub, namespace)
 }
 
-fn shown(hub: &Hub, namespace: &str) -> Value {
+fn current_slice(hub: &Hub, namespace: &str) -> Value {
     hub.kubectl(&format!(
         "get {DECISIONS} {SLICE} -n {namespace} -o json --show-managed-fields"
     ))
@@ -48,14 +48,14 @@ fn a_placement_decision_of_others_is_left_alone_and_berths_own_comes_when_it_is_
     upstream_definitions(&hub);
     let theirs = slice(&hub, "argocd");
     publish(&hub, "argo", "argocd");
-    let message = told(&hub, "argo", "NameTaken");
+    let message = reason_message(&hub, "argo", "NameTaken");
     assert!(
         message.contains(SLICE) && message.contains("somebody"),
         "{message}"
     );
-    // The clusters are nobody else's.
+    // The clusters have no other owner.
     assert!(names(&hub, PROFILES, "argocd").contains("cluster1.ocm"));
-    // Neither a change of the decision nor the end of the Publication is a reason to touch it.
+    // Neither a change of the decision nor the deletion of the Publication changes it.
     hub.kubectl("label managedcluster cluster1 extra=yes").succeeds();
     eventually("the cluster's new label", || {
         let selected = hub.kubectl(&format!("get {PROFILES} -n argocd -l extra=yes -o name"));
@@ -65,14 +65,14 @@ fn a_placement_decision_of_others_is_left_alone_and_berths_own_comes_when_it_is_
     eventually("the profiles to go", || {
         names(&hub, PROFILES, "argocd").is_empty().then_some(())
     });
-    assert_eq!(shown(&hub, "argocd"), theirs);
+    assert_eq!(current_slice(&hub, "argocd"), theirs);
 
     publish(&hub, "argo", "argocd");
-    told(&hub, "argo", "NameTaken");
-    assert_eq!(shown(&hub, "argocd"), theirs);
+    reason_message(&hub, "argo", "NameTaken");
+    assert_eq!(current_slice(&hub, "argocd"), theirs);
     hub.kubectl(&format!("delete {DECISIONS} {SLICE} -n argocd"))
         .succeeds();
-    told(&hub, "argo", "Published");
+    reason_message(&hub, "argo", "Published");
     let slices = items(&hub, DECISIONS, "argocd");
     let ours = slices.iter().find(|slice| slice["metadata"]["name"] == SLICE);
     assert_eq!(ours.expect("it is there")["schedulerName"], "berth-ocm");

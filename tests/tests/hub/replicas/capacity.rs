@@ -1,4 +1,4 @@
-//! Capacity counted by two replicas at once over objects of the hub.
+//! Capacity of the hub's objects, which two replicas count at the same time.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -16,7 +16,7 @@ const ROOM: usize = 5;
 const REQUESTS: usize = 12;
 const TENANTS: usize = 4;
 
-/// A client of each replica, once both show all `count` decisions of `namespace`.
+/// A client of each replica, after both have all `count` decisions of `namespace`.
 async fn clients(hub: &Hub, replicas: &Replicas, namespace: &str, count: usize) -> [Client; 2] {
     let clients = [
         direct(hub, &replicas.both[0]).await,
@@ -39,7 +39,7 @@ async fn clients(hub: &Hub, replicas: &Replicas, namespace: &str, count: usize) 
     clients
 }
 
-/// Binds the decision `name`. A conflict says that somebody else was faster: it is tried again, as it says.
+/// Binds the decision `name`. After a conflict, it tries again, as the message advises.
 async fn bind(client: &Client, namespace: &str, name: &str) -> Answer {
     let path = format!("/apis/scheduling.berth.dev/v1alpha1/namespaces/{namespace}/bindings");
     let binding = json!({
@@ -62,7 +62,7 @@ async fn two_replicas_never_bind_more_than_a_seed_has_room_for() {
         let (hub, replicas) = on_the_hub(&[]);
         berth::auto_bind(&hub, &["gardener"], "Off");
         berth::load(&hub, "../examples/gardener/fleet.yaml");
-        // One seed is left, and it has little room.
+        // Only one seed remains, and it has little room.
         let list = hub.kubectl("get seeds -o json").json();
         for seed in list["items"].as_array().expect("a list") {
             let name = seed["metadata"]["name"].as_str().expect("a name");
@@ -118,8 +118,8 @@ async fn two_replicas_never_bind_more_than_a_seed_has_room_for() {
     assert_eq!(placed.await.expect("it is asked"), ROOM);
 }
 
-/// A request that finds no room makes a cluster. It updates its request before it makes that, so that the
-/// other replica could see the one and not yet the other.
+/// A request without room creates a cluster. The request is updated before the cluster is created, so the
+/// other replica could see only the first write.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 async fn two_replicas_make_no_more_clusters_than_the_requests_need() {

@@ -1,5 +1,5 @@
-//! Many requests at once: some are told to come back later, and who keeps watch over the server is served all
-//! the same.
+//! Many parallel requests: some are refused with a time for a retry, but never administrators and
+//! probes.
 
 use berth_tests::hub::Hub;
 use berth_tests::hub::berth::{self, Berth};

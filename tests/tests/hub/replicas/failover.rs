@@ -1,4 +1,4 @@
-//! One of two replicas is killed under load: nobody notices more than a retry, and the other one takes over.
+//! One of two replicas is killed under load: clients notice at most a retry, and the other one takes over.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use kube::runtime::watcher::{self, Event, watcher};
 use crate::replicas::load::Load;
 use crate::replicas::replica::{Replicas, holder, on_the_hub, shoot};
 
-/// Two replicas with every system on the hub, and the example fleet of Gardener.
+/// Starts two replicas with every system on the hub, and the example fleet of Gardener.
 fn with_seeds(arguments: &[&str]) -> (Hub, Replicas) {
     let (hub, replicas) = on_the_hub(arguments);
     berth::load(&hub, "../examples/gardener/fleet.yaml");
@@ -76,7 +76,7 @@ async fn a_replica_that_is_told_to_end_ends_without_anybody_noticing() {
         let code = replicas.both[0].terminate();
         (hub, replicas, code)
     });
-    // Unready first, and serving on.
+    // First unready, and still serving.
     let start = Instant::now();
     loop {
         let ready = raw::send(&client, http::Method::GET, "/readyz", &[], b"").await;
@@ -93,14 +93,14 @@ async fn a_replica_that_is_told_to_end_ends_without_anybody_noticing() {
     assert_eq!(retries, 0, "of {count} requests");
 }
 
-/// Watches targets until one called `name` appears; how many lists were begun anew meanwhile.
+/// Watches targets until one named `name` appears, and returns the number of new lists meanwhile.
 async fn until_seen(
     events: &mut (impl futures::Stream<Item = watcher::Result<Event<DynamicObject>>> + Unpin),
     name: &str,
 ) -> usize {
     let mut lists = 0;
     loop {
-        // An error is what the informer sees of a server that went away; it goes on by itself.
+        // The informer reports a lost server as an error, and continues by itself.
         let Ok(event) = events.next().await.expect("an informer never ends") else {
             continue;
         };
@@ -116,7 +116,7 @@ async fn until_seen(
     }
 }
 
-/// A Seed that becomes a target.
+/// Creates a Seed, which becomes a target.
 fn seed(hub: &Hub, name: &str) {
     let seed = serde_json::json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Seed", "metadata": {"name": name},
@@ -140,7 +140,7 @@ async fn an_informer_of_computed_kinds_lists_anew_at_the_other_replica_by_itself
     let first = tokio::time::timeout(DEADLINE, until_seen(&mut events, "aws-eu1.gardener"));
     assert_eq!(first.await.expect("the fleet is seen"), 1);
 
-    // Whichever of them it watches at: each goes away once, and the other one is there.
+    // For a watch of either replica: each is down once, while the other one runs.
     let killing = tokio::task::spawn_blocking(move || {
         let port = replicas.both[0].port().to_string();
         replicas.both[0].kill();

@@ -1,4 +1,4 @@
-//! Reading through the aggregator again and again.
+//! Repeated reads through the aggregator.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,10 +9,11 @@ use kube::client::Body;
 use tokio::task::JoinHandle;
 
 const TARGETS: &str = "/apis/scheduling.berth.dev/v1alpha1/targets";
-/// Time for which one request is tried, as clients do: at once, then every fifth of a second.
+/// Time limit of the attempts of one request, which as in clients are immediate and then every fifth of
+/// a second.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Readers at work.
+/// Running readers.
 pub(crate) struct Load {
     end: Arc<AtomicBool>,
     retries: Arc<AtomicUsize>,
@@ -32,8 +33,7 @@ impl Load {
         }
     }
 
-    /// Ends them; gives how many requests were answered, and how many answers were failures that were tried
-    /// again.
+    /// Ends the readers, and returns the number of answered requests, and the number of retried failures.
     pub(crate) async fn stop(self) -> (usize, usize) {
         self.end.store(true, Ordering::Relaxed);
         let mut count = 0;
@@ -52,11 +52,10 @@ async fn read(client: Client, end: Arc<AtomicBool>, retries: Arc<AtomicUsize>) -
             let request = http::Request::get(TARGETS).body(Body::empty());
             match client.send(request.expect("a request")).await {
                 Ok(response) if response.status().is_success() => break,
-                // A read may always be repeated: these are the aggregator's words for a server that went
-                // away.
+                // A read may always be repeated: these are the aggregator's codes for an unreachable server.
                 Ok(response) if [429, 502, 503, 504].contains(&response.status().as_u16()) => {}
                 Ok(response) => panic!("{TARGETS}: {}", response.status()),
-                // A connection that breaks is opened anew.
+                // A broken connection is opened again.
                 Err(_) => {}
             }
             retries.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! A watch through the aggregator outlives two minutes, which is more than any timeout of a request, and a
-//! new serving certificate.
+//! A watch through the aggregator continues for more than two minutes, which is longer than any timeout of a
+//! request, and across a new serving certificate.
 
 use std::io::BufReader;
 use std::sync::mpsc;
@@ -73,7 +73,7 @@ fn a_watch_lives_longer_than_two_minutes_and_than_the_serving_certificate() {
         );
         std::thread::park_timeout(Duration::from_millis(500));
     }
-    // Not a wait for something to happen: that the watch is this old is what is tested.
+    // Not a wait for an event: the test is about a watch of this age.
     std::thread::sleep(LONG.saturating_sub(start.elapsed()));
     hub.kubectl("label seed aws-eu1 watched=long").succeeds();
     let changed = next("the change after two minutes");
@@ -89,7 +89,7 @@ fn a_watch_lives_longer_than_two_minutes_and_than_the_serving_certificate() {
     watch.wait().expect("it ends");
 }
 
-/// The serial number and dates of the certificate that is served, as text to compare.
+/// The serial number and dates of the serving certificate, as text to compare.
 fn served(berth: &Berth) -> String {
     let address = format!("127.0.0.1:{}", berth.port());
     let output = std::process::Command::new("openssl")

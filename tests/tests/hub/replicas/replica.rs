@@ -17,11 +17,11 @@ pub(crate) struct Replicas {
     _balancer: Balancer,
 }
 
-/// Starts two Berths with `arguments`, registered together.
+/// Starts two Berths with `arguments`, with a common registration.
 pub(crate) fn start(hub: &Hub, arguments: &[&str], registered: &[&str]) -> Replicas {
     berth::apply_rights(hub);
     let first = Berth::start(hub, "one", arguments);
-    // Replicas have one CA, as from one Secret.
+    // Replicas share one CA, as from one Secret.
     let data = hub.folder().join("two");
     std::fs::create_dir_all(&data).expect("the hub's folder is writable");
     for file in ["ca.crt", "ca.key"] {
@@ -38,12 +38,12 @@ pub(crate) fn start(hub: &Hub, arguments: &[&str], registered: &[&str]) -> Repli
     }
 }
 
-/// Two replicas before a hub that stores the objects of all systems.
+/// Starts two replicas on a hub that stores the objects of all systems.
 pub(crate) fn on_the_hub(arguments: &[&str]) -> (Hub, Replicas) {
     let hub = Hub::start();
     berth::apply_definitions(&hub);
     hub.ensure(&["create", "namespace", berth::NAMESPACE]);
-    // The order of the rights' files does not matter; the definitions' does.
+    // The order of the files of rights does not matter, that of the definitions does.
     berth::apply(&hub, "hub-sources-rbac.yaml");
     let on_hub = systems::on_hub();
     let mut all = vec!["--storage", "memory"];
@@ -53,7 +53,7 @@ pub(crate) fn on_the_hub(arguments: &[&str]) -> (Hub, Replicas) {
     (hub, replicas)
 }
 
-/// An administrator who goes past the hub to one Berth, as the hub's front proxy would.
+/// A client of one Berth as an administrator, with the identity of the hub's front proxy.
 pub(crate) async fn direct(hub: &Hub, berth: &Berth) -> Client {
     let issued = hub
         .front_proxy_ca()
@@ -93,7 +93,7 @@ pub(crate) fn shoot(name: &str) -> Value {
     })
 }
 
-/// The leader by the Lease on the hub; empty where there is none.
+/// The leader of the Lease on the hub, or empty.
 pub(crate) fn holder(hub: &Hub) -> String {
     let words = format!("get lease berth-controllers -n {} -o json", berth::NAMESPACE);
     let output = hub.kubectl(&words).run();

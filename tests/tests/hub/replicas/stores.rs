@@ -1,4 +1,4 @@
-//! Stores of several replicas: in one etcd, or not at all.
+//! Stores of several replicas: one etcd, or none.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -17,7 +17,7 @@ async fn replicas_on_etcd_are_one_server_and_watches_move_between_them() {
     let started = tokio::task::spawn_blocking(|| {
         let hub = Hub::start();
         let servers = hub.etcd().to_owned();
-        // kcp's namespaces are read on the hub: a list of all targets waits for them. So is what it syncs.
+        // kcp's namespaces and synced objects are read on the hub, and a list of all targets waits for them.
         let encryption = berth::encryption(&hub);
         let arguments = [
             "--storage",
@@ -42,7 +42,7 @@ async fn replicas_on_etcd_are_one_server_and_watches_move_between_them() {
     let first = created.json();
     assert!(first["spec"]["seedName"].is_string(), "bound on create: {first}");
 
-    // What is written through one is read through the other, and watched there from where the first left off.
+    // Writes through one replica are read through the other, and a watch of the first continues there.
     let read = ask(&two, Method::GET, &format!("{SHOOTS}/first"), &Value::Null).await;
     assert_eq!(
         read.json()["metadata"]["resourceVersion"],
@@ -64,7 +64,7 @@ async fn replicas_on_etcd_are_one_server_and_watches_move_between_them() {
         assert_eq!(names.first(), Some(&&json!("second")), "{events:?}");
     }
 
-    // What is computed has versions of its own on each.
+    // Computed objects have different versions on each replica.
     let list = ask(&one, Method::GET, TARGETS, &Value::Null).await;
     assert_eq!(list.code, 200, "{}", list.json());
     let list = list.json();
@@ -101,7 +101,7 @@ fn a_second_store_of_its_own_is_refused_with_the_way_out() {
         assert!(text.contains(wanted), "{wanted:?} is not in:\n{text}");
     }
     drop(first);
-    // The same store comes back at once.
+    // A new server has the same store immediately.
     let again = Berth::start(&hub, "berth", &[]);
     eventually("the store to be served again", || {
         (again.port() > 0).then_some(())

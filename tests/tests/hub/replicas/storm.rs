@@ -1,6 +1,6 @@
-//! A storm of creates at two replicas behind a hub, for each system with counted capacity and under each
-//! `autoBind`; the leader is killed in its middle. Nothing gets more than it takes, nothing stays unbound
-//! that has room, and no create is refused.
+//! Many parallel creates on two replicas behind a hub, for each system with counted capacity and each
+//! `autoBind`, during which the leader is killed. No target is overcommitted, no object with room remains
+//! unbound, and no create is refused.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -18,21 +18,21 @@ use serde_json::{Value, json};
 
 use crate::replicas::replica::holder;
 
-/// Clients at once.
+/// Number of parallel clients.
 const CLIENTS: usize = 64;
-/// Shoots of a round, and what each of the two seeds takes.
+/// Number of Shoots of a round, and the capacity of each of the two seeds.
 const SHOOTS: usize = 64;
 const ROOM: usize = 20;
-/// Requests of a round, and how many share a cluster.
+/// Number of requests of a round, and of those that share a cluster.
 const REQUESTS: usize = 24;
 const TENANTS: usize = 4;
 /// Media type of a binding.
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
-/// Time for everything to be bound. The Lease of the dead leader runs out after 5 to 6 seconds, and what it
-/// noted at a fence is waited for 1.5 more: 8 seconds in all were measured with two busy cores.
+/// Time limit until everything is bound. The Lease of the killed leader expires after 5 to 6 seconds, and its
+/// reservations at a fence 1.5 seconds later: 8 seconds in total were measured with two busy cores.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Two replicas behind one port, installed with webhooks as a user installs them.
+/// Two replicas behind one port, installed with webhooks as by a user.
 struct Pair {
     hub: Hub,
     installation: Installation,
@@ -65,7 +65,7 @@ impl Pair {
         pair
     }
 
-    /// Starts whichever is not there.
+    /// Starts the missing replica.
     fn mend(&mut self) {
         for (which, name) in ["one", "two"].into_iter().enumerate() {
             if self.both[which].is_none() {
@@ -75,7 +75,7 @@ impl Pair {
         }
     }
 
-    /// Kills the one whose controllers work. Gives its name.
+    /// Kills the leader, and returns its name.
     fn kill_leader(&mut self) -> String {
         let leader = eventually("a leader", || {
             Some(holder(&self.hub)).filter(|name| name.starts_with("one_") || name.starts_with("two_"))
@@ -171,7 +171,8 @@ impl Round {
         )
     }
 
-    /// Objects to create, with the name of each as a decision; both systems' mixed.
+    /// The paths and objects to create, with the names of their decisions, alternating between both
+    /// systems.
     fn objects(&self) -> Vec<(String, Value, String)> {
         let shoots = (0..SHOOTS).map(|number| {
             let name = format!("s{number}");
@@ -201,7 +202,7 @@ impl Round {
         all.into_iter().map(|(_, object)| object).collect()
     }
 
-    /// Creates one object, and binds it where nobody else does.
+    /// Creates one object, and binds it where it is not bound automatically.
     async fn create(&self, client: &Client, (path, object, decision): (String, Value, String)) {
         let answer = raw::write(client, Method::POST, &path, &object).await;
         let text = String::from_utf8_lossy(&answer.body);
@@ -221,9 +222,9 @@ impl Round {
         loop {
             match raw::attempt(client, Method::POST, &path, &JSON, &body).await {
                 Ok(answer) if answer.code == 201 => return,
-                // It is full; the tally says whether that is so.
+                // The seeds are full, which the tally checks.
                 Ok(answer) if answer.code == 422 && decision.ends_with(".gardener") => return,
-                // Not copied yet, lost a race, or sent to the replica that was killed.
+                // Not yet copied, a lost race, or a request to the killed replica.
                 Ok(answer) if matches!(answer.code, 404 | 409 | 429 | 500..=504) => {
                     let text = String::from_utf8_lossy(&answer.body);
                     assert!(start.elapsed() < LIMIT, "{decision}: {}: {text}", answer.code);
@@ -232,15 +233,15 @@ impl Round {
                     let text = String::from_utf8_lossy(&answer.body);
                     panic!("{decision}: {}: {text}", answer.code);
                 }
-                // The replica was killed when its answer had begun: kube-apiserver, which passes it on, then
-                // breaks the connection to its own client. Binding again is the same binding.
+                // The replica was killed during its answer: kube-apiserver then closes the connection to its
+                // own client. A repeated binding has the same result.
                 Err(error) => assert!(start.elapsed() < LIMIT, "{decision}: {error}"),
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
-    /// Number of objects on each place, by system.
+    /// Number of objects of each place, by system.
     async fn tally(&self, client: &Client) -> [BTreeMap<String, usize>; 2] {
         let places = [
             (self.shoots(), "/spec/seedName"),
@@ -268,7 +269,7 @@ impl Round {
         both
     }
 
-    /// Waits until everything that has room is bound.
+    /// Waits until all objects with room are bound.
     async fn settled(&self, client: &Client) {
         let start = Instant::now();
         loop {
@@ -303,7 +304,8 @@ async fn a_storm_of_creates_exceeds_no_capacity_while_the_leader_is_killed() {
             let second = objects.split_off(objects.len() / 2);
             (objects, second)
         };
-        // Half of it is under way or done when the leader dies; the other half comes while nobody leads.
+        // Half of the creates are running or done when the leader is killed; the other half run without a
+        // leader.
         let creating = |objects: Vec<_>| {
             stream::iter(objects)
                 .map(|object| round.create(&client, object))
@@ -330,7 +332,7 @@ async fn a_storm_of_creates_exceeds_no_capacity_while_the_leader_is_killed() {
             start.elapsed(),
             at.elapsed()
         );
-        // It stays so.
+        // The result is stable.
         tokio::time::sleep(Duration::from_secs(1)).await;
         round.settled(&client).await;
     }

@@ -1,5 +1,4 @@
-//! One system on the hub, the others in an etcd that Berth shares with nobody: both are decided, each where
-//! it is.
+//! One system on the hub, the others in Berth's own etcd: both are decided, each in its store.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 use crate::systems::by_themselves::shoot;
 
 fn start(hub: &Hub) -> Berth {
-    // What kcp syncs is copied, Secrets with it: not in plain.
+    // kcp's synced objects are copied with Secrets, which must be encrypted.
     let encryption = berth::encryption(hub);
     let arguments = [
         "--encryption-provider-config",
@@ -40,7 +39,7 @@ fn seed(hub: &Hub, name: &str) -> Option<String> {
     shoot["spec"]["seedName"].as_str().map(str::to_owned)
 }
 
-/// The clusters of the Placement of the example.
+/// The clusters of the example's Placement.
 fn chosen(hub: &Hub) -> Option<Value> {
     let output = hub.kubectl("get decision placement.ocm -n story-1 -o json").run();
     let decision: Value = output
@@ -70,11 +69,11 @@ fn a_system_of_the_hub_and_systems_in_etcd_are_decided_side_by_side() {
     let placed = eventually("the shoot of the hub to be placed", || seed(&hub, "one"));
     assert!(placed.starts_with("aws-eu"), "{placed}");
     let decided = eventually("the placement in etcd to be decided", || chosen(&hub));
-    // What is etcd's is nowhere on the hub, and the other way round.
+    // Objects in etcd are not on the hub, and vice versa.
     let crds = hub.kubectl("get crd -o name").succeeds();
     assert!(!crds.contains("open-cluster-management"), "{crds}");
 
-    // A server that comes back has both as they are by then.
+    // A restarted server has the current objects of both.
     drop(first);
     hub.kubectl("delete shoot one -n garden-dev").succeeds();
     hub.kubectl("create -f -")

@@ -1,4 +1,4 @@
-//! Targets, decisions, explanations, reviews and bindings over objects that the hub stores.
+//! Targets, decisions, explanations, reviews and bindings of objects that the hub stores.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -25,7 +25,7 @@ fn every_system_is_explained_reviewed_and_bound_on_the_hub() {
 fn is_explained(hub: &Hub, asked: &Asked) {
     let decision = asked.decision();
     let (cluster, why) = asked.refused;
-    // What the decision depends on comes from the hub kind by kind.
+    // The inputs of the decision arrive from the hub kind by kind.
     eventually(&format!("{} to be schedulable", asked.name), || {
         let report = hub
             .kubectl(&format!("{decision} --subresource=scheduling -o json"))
@@ -76,7 +76,7 @@ fn is_bound(hub: &Hub, asked: &Asked) {
     );
     let (actor, resource) = asked.written;
     assert!(wrote(hub, actor, resource), "{actor} did not write {resource}");
-    // Deciding again changes nothing.
+    // Another decision has no effect.
     let words = format!("{} --subresource=scheduling -o json", asked.decision());
     let again = hub.kubectl(&words).json();
     assert_eq!(again["status"]["outcome"], "Unchanged", "{again}");
@@ -86,7 +86,7 @@ fn is_bound(hub: &Hub, asked: &Asked) {
     assert_eq!(event["reportingController"], "berth.dev/scheduler", "{event}");
 }
 
-/// Whether Berth wrote a `resource` as `actor`, by the hub's own audit log.
+/// Whether Berth wrote a `resource` as `actor`, according to the hub's audit log.
 pub(crate) fn wrote(hub: &Hub, actor: &str, resource: &str) -> bool {
     audit(hub).iter().any(|event| {
         event["objectRef"]["resource"] == resource
@@ -104,10 +104,10 @@ pub(crate) fn audit(hub: &Hub) -> Vec<Value> {
         .collect()
 }
 
-/// The event of the hub that tells of the binding, written by whoever decided.
+/// The event of the binding on the hub, which the deciding actor writes.
 fn event(hub: &Hub, asked: &Asked, actor: &str) -> Option<Value> {
     let namespace = match (asked.system, asked.namespace) {
-        // A cluster-scoped object's events are in `default`.
+        // Events of cluster-scoped objects are in `default`.
         (_, "") | ("kcp", _) => "default",
         (_, namespace) => namespace,
     };

@@ -1,4 +1,4 @@
-//! The controllers keep decisions about the hub's objects current.
+//! The controllers keep decisions of the hub's objects up to date.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -83,7 +83,7 @@ fn objects_of_the_hub_are_placed_by_themselves_and_moved_when_the_world_changes(
         (!names.is_empty()).then_some(names)
     };
     let first = eventually("the placement to be decided", chosen);
-    // A cluster that is chosen goes: the decision follows.
+    // A picked cluster is deleted: the decision changes.
     let gone = &first[0];
     let taint = json!([{"op": "add", "path": "/spec/taints", "value": [
         {"key": "gone", "value": "away", "effect": "NoSelect"}]}]);

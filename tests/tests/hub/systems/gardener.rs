@@ -1,6 +1,6 @@
-//! Gardener's objects behind another API server, which has `shoots/binding`: a CustomResourceDefinition
-//! cannot. A second Berth that owns Gardener's group stands in for gardener-apiserver, in a namespace of its
-//! own, and places nothing.
+//! Gardener's objects behind another API server with `shoots/binding`, which a CustomResourceDefinition
+//! cannot have. A second Berth that owns Gardener's group replaces gardener-apiserver, in its own namespace,
+//! without decisions.
 
 use std::process::Command;
 
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::systems::binding::{audit, wrote};
 use crate::systems::by_themselves::shoot;
 
-/// Account that stands in for gardener-apiserver.
+/// The account of the replacement of gardener-apiserver.
 const GARDENER: Account = Account {
     namespace: "garden",
     name: "gardener-apiserver",
 };
 
-/// Output of `berth manifests` for the stand-in.
+/// Output of `berth manifests` for the replacement.
 fn printed(set: &str) -> String {
     let output = Command::new(berth_tests::berth())
         .args(["manifests", set, "--namespace", GARDENER.namespace])
@@ -34,10 +34,10 @@ fn printed(set: &str) -> String {
     String::from_utf8(output.stdout).expect("YAML is text")
 }
 
-/// Starts the stand-in and registers it for Gardener's group.
+/// Starts the replacement and registers it for Gardener's group.
 fn gardener_apiserver(hub: &Hub) -> Berth {
     hub.ensure(&["create", "namespace", GARDENER.namespace]);
-    // Its rights have names of their own: the Berth that is tested has those of the manifests.
+    // Its rights have other names: the tested Berth has those of the manifests.
     let rights = printed("rbac").replace("name: berth:", "name: garden:");
     hub.kubectl("apply --server-side -f -").input(rights).succeeds();
     let arguments = [
@@ -65,7 +65,7 @@ fn a_shoot_is_bound_by_shoots_binding_where_its_api_server_has_it() {
         let group = hub.kubectl("get --raw /apis/core.gardener.cloud/v1beta1").run();
         group.out.contains("\"shoots/binding\"").then_some(())
     });
-    // What is created waits for whoever places shoots: not its API server.
+    // The API server does not bind new shoots.
     berth::auto_bind(&hub, &["gardener"], "Controller");
     berth::load(&hub, "../examples/gardener/fleet.yaml");
     let _berth = crate::systems::install(&hub);
@@ -94,7 +94,7 @@ fn a_shoot_is_bound_by_shoots_binding_where_its_api_server_has_it() {
     );
     assert!(wrote(&hub, "berth:scheduler", "shoots"));
 
-    // And by hand, to a seed of one's own choice.
+    // And a manual binding, to a chosen seed.
     hub.kubectl("create -f -")
         .input(shoot("two").to_string())
         .succeeds();

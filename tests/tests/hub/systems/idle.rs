@@ -1,4 +1,4 @@
-//! Systems the hub does not have yet, or does not let Berth read.
+//! Systems that the hub does not have yet, or that Berth may not read.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -18,8 +18,8 @@ fn systems_that_are_not_there_are_idle_say_so_and_wake() {
         ("ocm", "placements.cluster.open-cluster-management.io"),
         ("openmcp", "clusters.clusters.openmcp.cloud"),
     ] {
-        let said = format!("Warning: {system}: idle, since the hub does not have ");
-        let line = listed.err.lines().find(|line| line.starts_with(&said));
+        let start = format!("Warning: {system}: idle, since the hub does not have ");
+        let line = listed.err.lines().find(|line| line.starts_with(&start));
         assert!(line.is_some_and(|line| line.contains(resource)), "{}", listed.err);
     }
     hub.kubectl("get decisions -A").succeeds();
@@ -55,7 +55,7 @@ fn a_system_berth_may_not_read_answers_503_for_itself_alone() {
     );
     hub.kubectl("get targets --field-selector spec.dialect!=gardener")
         .succeeds();
-    // Another system's answer is an answer.
+    // Another system is still answered.
     let other = hub.kubectl("get target one.ocm").fails();
     assert!(other.contains("NotFound"), "{other}");
     berth::apply(&hub, "hub-sources-rbac.yaml");

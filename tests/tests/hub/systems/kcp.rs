@@ -1,6 +1,5 @@
-//! kcp on a real hub, installed as `berth manifests` says, with no right beyond what it prints: namespaces
-//! and what is in them are the hub's own, and everything that happens to them is somebody's whom Berth may
-//! be.
+//! kcp on a real hub, installed with `berth manifests`, with exactly its rights: namespaces and their objects
+//! are the hub's own, and Berth writes them only as users whom it may impersonate.
 
 mod real_cluster;
 mod reconcilers;

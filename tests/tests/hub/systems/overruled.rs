@@ -1,4 +1,4 @@
-//! A policy of the hub that makes of the scheduler's own write another decision.
+//! A policy of the hub that changes the scheduler's own decision.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -10,10 +10,10 @@ use crate::systems::install;
 
 const NAME: &str = "bend";
 
-/// The seed that nobody would pick for the shoot, whose taint it does not tolerate.
+/// An infeasible seed, whose taint the shoot does not tolerate.
 const WRONG: &str = "aws-guarded";
 
-/// Makes every write of the scheduler that places a Shoot place it elsewhere.
+/// Creates a policy that changes the seed in all of the scheduler's writes.
 fn bend(hub: &Hub) {
     let policy = json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy", "metadata": {"name": NAME},
@@ -56,7 +56,7 @@ fn bend(hub: &Hub) {
     });
 }
 
-fn shown(hub: &Hub, name: &str) -> Value {
+fn current_shoot(hub: &Hub, name: &str) -> Value {
     hub.kubectl(&format!("get shoot {name} -n garden-dev -o json"))
         .json()
 }
@@ -72,7 +72,7 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
         &berth_tests::example::example("gardener/fleet.yaml"),
     );
     let mut probe = shoot("probe");
-    // Another scheduler's, so that nothing is decided about it.
+    // With another scheduler's name, so that Berth does not decide it.
     probe["spec"]["schedulerName"] = json!("another");
     hub.kubectl("create -f -").input(probe.to_string()).succeeds();
     let _berth = install(&hub);
@@ -80,7 +80,7 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
     hub.kubectl("create -f -")
         .input(shoot("bent").to_string())
         .succeeds();
-    let told = eventually("the owner to be told", || {
+    let note = eventually("the owner to be told", || {
         let events = hub.kubectl("get events -n garden-dev -o json").json();
         let events = events["items"].as_array().cloned().unwrap_or_default();
         events.into_iter().find_map(|event| {
@@ -90,13 +90,13 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
         })
     });
     assert!(
-        told.contains("spec.seedName") && told.contains("it was put back as it was"),
-        "{told}"
+        note.contains("spec.seedName") && note.contains("it was put back as it was"),
+        "{note}"
     );
-    let before = shown(&hub, "bent");
+    let before = current_shoot(&hub, "bent");
     assert_eq!(before["spec"]["seedName"], Value::Null, "{before}");
-    // It is not fought for: by the time another one is told of, whoever wrote at once again would have done
-    // so many times.
+    // Berth does not retry immediately, or it would have written many times until the event of the other
+    // shoot.
     hub.kubectl("create -f -")
         .input(shoot("other").to_string())
         .succeeds();
@@ -109,15 +109,15 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
         events.iter().any(is_told).then_some(())
     });
     let tries = |shoot: &Value| shoot["metadata"]["generation"].as_i64().unwrap_or_default();
-    let after = shown(&hub, "bent");
-    // Each try is two writes: the decision, and what puts it back.
+    let after = current_shoot(&hub, "bent");
+    // Each attempt has two writes: the decision, and its revert.
     assert!(tries(&after) - tries(&before) <= 2, "{before}\n{after}");
     hub.kubectl(&format!("delete mutatingadmissionpolicybinding {NAME}"))
         .succeeds();
     hub.kubectl(&format!("delete mutatingadmissionpolicy {NAME}"))
         .succeeds();
     let seed = eventually("the shoot to be placed", || {
-        shown(&hub, "bent")["spec"]["seedName"]
+        current_shoot(&hub, "bent")["spec"]["seedName"]
             .as_str()
             .map(str::to_owned)
     });

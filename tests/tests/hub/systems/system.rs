@@ -1,4 +1,4 @@
-//! The systems' fleets and one demand of each.
+//! The systems' fleets, and one demand of each.
 
 use berth_tests::eventually;
 use berth_tests::example::example;
@@ -10,21 +10,21 @@ use serde_json::{Value, json};
 pub(crate) struct Asked {
     /// The system.
     pub(crate) system: &'static str,
-    /// The example that holds the demand.
+    /// The example with the demand.
     pub(crate) file: &'static str,
-    /// Its namespace; empty where it has none.
+    /// The namespace of the demand, or empty.
     pub(crate) namespace: &'static str,
-    /// The name of its Decision.
+    /// The name of the Decision.
     pub(crate) name: &'static str,
-    /// Target, where that is certain.
+    /// The target, or empty where several are possible.
     pub(crate) goes_to: &'static str,
-    /// A cluster that is refused, and why.
+    /// A refused cluster, and the reason.
     pub(crate) refused: (&'static str, &'static str),
-    /// Writer of decisions, and the resource of the hub.
+    /// The user who writes decisions, and the written resource of the hub.
     pub(crate) written: (&'static str, &'static str),
 }
 
-/// One of each system.
+/// One demand of each system.
 pub(crate) const ASKED: &[Asked] = &[
     Asked {
         system: "openmcp",
@@ -83,7 +83,7 @@ pub(crate) const ASKED: &[Asked] = &[
 ];
 
 impl Asked {
-    /// `kubectl`'s words for its Decision.
+    /// `kubectl`'s arguments for the Decision.
     pub(crate) fn decision(&self) -> String {
         match self.namespace {
             "" => format!("get clusterdecision {}", self.name),
@@ -91,7 +91,7 @@ impl Asked {
         }
     }
 
-    /// `kubectl`'s words for its candidates.
+    /// `kubectl`'s arguments for the candidates.
     pub(crate) fn candidates(&self) -> String {
         let list = match self.namespace {
             "" => "get clustercandidates".to_owned(),
@@ -100,7 +100,7 @@ impl Asked {
         format!("{list} --field-selector decision={}", self.name)
     }
 
-    /// A Binding of it that lets the scheduler choose.
+    /// A Binding that leaves the choice to the scheduler.
     pub(crate) fn binding(&self) -> Value {
         let kind = if self.namespace.is_empty() {
             "ClusterBinding"
@@ -117,7 +117,7 @@ impl Asked {
     /// Writes the demand to the hub.
     pub(crate) fn load(&self, hub: &Hub) {
         if ["fleet", "kcp"].contains(&self.system) {
-            // Heartbeats grow old while other systems are looked at.
+            // Heartbeats become stale while other systems are tested.
             let fleet = format!("{}/fleet.yaml", self.system);
             load_text(hub, &fleet.replace('/', "-"), &example(&fleet));
         }
@@ -136,7 +136,7 @@ impl Asked {
         }
     }
 
-    /// Waits until the Decision passes `test`.
+    /// Waits until the Decision satisfies `test`.
     pub(crate) fn until(&self, hub: &Hub, what: &str, test: impl Fn(&Value) -> bool) -> Value {
         let words = format!("{} -o json", self.decision());
         eventually(&format!("{}: {what}", self.name), || {
@@ -149,7 +149,7 @@ impl Asked {
     }
 }
 
-/// Writes every fleet to the hub and waits until its targets are shown.
+/// Writes every fleet to the hub and waits for the targets.
 pub(crate) fn load_fleets(hub: &Hub) {
     for path in [
         "openmcp/fleet.yaml",

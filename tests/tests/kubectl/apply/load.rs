@@ -1,9 +1,10 @@
-//! `berth load --server-side` beside kubectl: the same conflicts, words and owners, with the status.
+//! Comparison of `berth load --server-side` with kubectl: equal conflicts, messages and owners, with
+//! the status.
 
 use berth_tests::Server;
 use serde_json::{Value, json};
 
-/// Output of `berth load` for a file: whether it went, then all its text.
+/// Result of `berth load` of a file: success, and the whole output.
 fn load(server: &Server, flags: &[&str], text: &str) -> (bool, String) {
     let output = std::process::Command::new(berth_tests::berth())
         .args(["load", "--kubeconfig"])
@@ -13,8 +14,8 @@ fn load(server: &Server, flags: &[&str], text: &str) -> (bool, String) {
         .args(flags)
         .output()
         .expect("berth runs");
-    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    (output.status.success(), said.concat())
+    let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (output.status.success(), printed.concat())
 }
 
 fn cluster(labels: &str, cpu: u32) -> String {
@@ -42,10 +43,11 @@ fn managers(object: &Value) -> Vec<Value> {
 fn loading_server_side_applies_the_object_and_its_status_by_the_manager_named() {
     let server = Server::start_with(&["--controllers=-ocm"]);
     let flags = ["--server-side", "--field-manager=fleet team"];
-    let (loaded, said) = load(&server, &flags, &cluster("tier: gold, zone: a", 4));
+    let (loaded, printed) = load(&server, &flags, &cluster("tier: gold, zone: a", 4));
     assert!(
-        loaded && said.contains("managedcluster.cluster.open-cluster-management.io/east serverside-applied"),
-        "{said}"
+        loaded
+            && printed.contains("managedcluster.cluster.open-cluster-management.io/east serverside-applied"),
+        "{printed}"
     );
     let made = stored(&server);
     assert_eq!(made["status"]["capacity"], json!({"cpu": "4"}));
@@ -56,7 +58,7 @@ fn loading_server_side_applies_the_object_and_its_status_by_the_manager_named() 
             json!(["fleet team", "Apply", "status"])
         ]
     );
-    // The same again is no write; what is left out goes.
+    // A repetition does not write; missing fields are removed.
     assert!(load(&server, &flags, &cluster("tier: gold, zone: a", 4)).0);
     assert_eq!(
         stored(&server)["metadata"]["resourceVersion"],
@@ -78,26 +80,26 @@ fn loading_server_side_meets_conflicts_and_takes_over_only_when_told_to() {
         .0
     );
     let before = stored(&server);
-    let (loaded, said) = load(&server, &["--server-side"], &cluster("tier: silver", 4));
+    let (loaded, printed) = load(&server, &["--server-side"], &cluster("tier: silver", 4));
     assert!(
         !loaded
-            && said.contains("Apply failed with 1 conflict: conflict with \"ops\": .metadata.labels.tier")
-            && said.contains("--force-conflicts"),
-        "{said}"
+            && printed.contains("Apply failed with 1 conflict: conflict with \"ops\": .metadata.labels.tier")
+            && printed.contains("--force-conflicts"),
+        "{printed}"
     );
     assert_eq!(stored(&server), before, "nothing is half-written");
-    let (loaded, said) = load(
+    let (loaded, printed) = load(
         &server,
         &["--server-side", "--force-conflicts"],
         &cluster("tier: silver", 8),
     );
-    assert!(loaded, "{said}");
+    assert!(loaded, "{printed}");
     let after = stored(&server);
     assert_eq!(after["metadata"]["labels"]["tier"], "silver");
     assert_eq!(after["status"]["capacity"]["cpu"], "8");
-    let (loaded, said) = load(&server, &["--force-conflicts"], &cluster("tier: gold", 4));
-    assert!(!loaded && said.contains("--server-side"), "{said}");
-    // Loading without the flag is an update, by a name of its own.
+    let (loaded, printed) = load(&server, &["--force-conflicts"], &cluster("tier: gold", 4));
+    assert!(!loaded && printed.contains("--server-side"), "{printed}");
+    // Without the flag, loading is an update, with another manager.
     assert!(load(&server, &[], &cluster("tier: bronze", 8)).0);
     assert!(managers(&stored(&server)).contains(&json!(["berth-load", "Update", null])));
 }
@@ -106,14 +108,17 @@ fn loading_server_side_meets_conflicts_and_takes_over_only_when_told_to() {
 fn an_object_whose_status_is_refused_is_told_to_be_there_without_it() {
     let server = Server::start_with(&["--controllers=-ocm"]);
     let bad = cluster("tier: gold", 4).replace("\"4\"", "many");
-    for (flags, told) in [
+    for (flags, expected) in [
         (&[][..], "/east was created without its status: "),
         (&[][..], "/east was written, and its status was not: "),
         (&["--server-side"][..], "/east was applied without its status: "),
     ] {
-        let (loaded, said) = load(&server, flags, &bad);
-        assert!(!loaded && said.contains(told), "{told:?} is not in {said}");
-        assert!(said.contains("status.capacity"), "{said}");
+        let (loaded, printed) = load(&server, flags, &bad);
+        assert!(
+            !loaded && printed.contains(expected),
+            "{expected:?} is not in {printed}"
+        );
+        assert!(printed.contains("status.capacity"), "{printed}");
     }
     assert_eq!(stored(&server)["metadata"]["labels"]["tier"], "gold");
 }

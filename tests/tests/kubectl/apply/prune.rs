@@ -1,9 +1,9 @@
-//! `kubectl apply --prune`: what a manifest no longer has goes, by allowlist and by ApplySet, from the client
-//! and on the server; what others applied stays.
+//! `kubectl apply --prune`: objects that a manifest no longer contains are deleted, by allowlist and by
+//! ApplySet, from the client and on the server; others' objects are kept.
 
 use berth_tests::Server;
 
-/// Two ConfigMaps and two Placements, or the first of each.
+/// A ConfigMap and a Placement for each of `names`.
 fn manifest(names: &[&str]) -> String {
     let documents = names.iter().map(|name| {
         format!(
@@ -15,7 +15,7 @@ fn manifest(names: &[&str]) -> String {
     documents.collect()
 }
 
-/// The names of the ConfigMaps and Placements that stand there.
+/// The names of the existing ConfigMaps and Placements.
 fn standing(server: &Server) -> Vec<String> {
     let kinds = "configmaps,placements.cluster.open-cluster-management.io";
     let listed = server
@@ -35,7 +35,7 @@ const FIRST: [&str; 2] = [
     "placement.cluster.open-cluster-management.io/one",
 ];
 
-/// From the client only: kubectl prunes by allowlist nothing that was applied on the server, and says so.
+/// Only from the client: kubectl does not prune server-side applied objects by allowlist, and reports that.
 #[test]
 fn pruning_by_an_allowlist_takes_what_the_manifest_no_longer_has() {
     const ALLOWED: &str = "--prune-allowlist=core/v1/ConfigMap \
@@ -47,16 +47,16 @@ fn pruning_by_an_allowlist_takes_what_the_manifest_no_longer_has() {
     };
     apply(&["one", "two"]);
     assert_eq!(standing(&server).len(), 4);
-    // Not applied, so not pruned, though it has the label.
+    // Not applied, so not pruned, although it has the label.
     server.kubectl("-n default create configmap bystander").succeeds();
     server
         .kubectl("-n default label configmap bystander app=shop")
         .succeeds();
-    let said = apply(&["one"]);
+    let output = apply(&["one"]);
     assert!(
-        said.contains("configmap/two pruned")
-            && said.contains("placement.cluster.open-cluster-management.io/two pruned"),
-        "{said}"
+        output.contains("configmap/two pruned")
+            && output.contains("placement.cluster.open-cluster-management.io/two pruned"),
+        "{output}"
     );
     let mut left = FIRST.to_vec();
     left.insert(0, "configmap/bystander");
@@ -82,8 +82,8 @@ fn pruning_by_an_applyset_takes_what_left_the_set() {
             "{how}: {set}"
         );
         server.kubectl("-n default create configmap bystander").succeeds();
-        let said = apply(&["one"]);
-        assert!(said.contains("configmap/two pruned"), "{how}: {said}");
+        let output = apply(&["one"]);
+        assert!(output.contains("configmap/two pruned"), "{how}: {output}");
         let mut left = FIRST.to_vec();
         left.insert(0, "configmap/bystander");
         assert_eq!(standing(&server), left, "{how}");

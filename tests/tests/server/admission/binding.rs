@@ -1,4 +1,4 @@
-//! New objects are bound before their create is answered.
+//! New objects are bound before the answer to their create.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn a_create_shows_where_it_went_and_the_decision_is_bound() {
     assert_eq!(phase(&server, "web.gardener"), "Bound");
     let row = server.kubectl("-n garden-dev get decisions").succeeds();
     assert!(row.contains("Bound") && row.contains("aws-eu1"), "{row}");
-    // The next one goes where there is less load.
+    // The next one is placed on the target with less load.
     let next = server
         .kubectl("apply -o jsonpath={.spec.seedName} -f -")
         .input(shoot("next", "eu-west-1").to_string())
@@ -190,7 +190,7 @@ fn by_the_rules_of_today_a_place_given_on_create_takes_the_right_to_bind() {
     assert_eq!(bound["spec"]["seedName"], "aws-eu1");
     let report = server.kubectl("get --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/web.gardener/scheduling").json();
     assert_eq!(report["status"]["rules"]["name"], "Current");
-    // Of what nothing fits the status says so.
+    // Without a feasible target, the status has the reason.
     create(&shoot("nowhere", "mars-1")).succeeds();
     let pending = server.kubectl("-n garden-dev get shoot nowhere -o json").json();
     let operation = &pending["status"]["lastOperation"];
@@ -198,9 +198,9 @@ fn by_the_rules_of_today_a_place_given_on_create_takes_the_right_to_bind() {
         (&operation["type"], &operation["state"]),
         (&json!("Create"), &json!("Pending"))
     );
-    let said = operation["description"].as_str().unwrap_or_default();
+    let description = operation["description"].as_str().unwrap_or_default();
     assert!(
-        said.starts_with("Failed to schedule Shoot: No Seed fits. Nearest: "),
-        "{said}"
+        description.starts_with("Failed to schedule Shoot: No Seed fits. Nearest: "),
+        "{description}"
     );
 }

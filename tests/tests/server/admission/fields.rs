@@ -1,19 +1,19 @@
-//! Refusals of the kinds of each system on write, as their own API servers refuse: fields that may not
-//! change, and fields that do not go together.
+//! Validation of writes of each system's kinds, as by their own API servers: immutable fields, and
+//! contradictory fields.
 
 use super::*;
 
-/// One object, and changes to it with what the refusal must say.
-struct Kept {
+/// An object, and refused changes of it with parts of their messages.
+struct RefusedChanges {
     object: Value,
-    /// The resource and name as kubectl takes them, with the namespace.
+    /// kubectl's arguments for the object, with the namespace.
     named: &'static [&'static str],
     changes: &'static [(&'static str, &'static str)],
 }
 
-fn kept() -> Vec<Kept> {
+fn refused_changes() -> Vec<RefusedChanges> {
     vec![
-        Kept {
+        RefusedChanges {
             object: json!({
                 "apiVersion": "clusters.openmcp.cloud/v1alpha1", "kind": "ClusterRequest",
                 "metadata": {"name": "r", "namespace": "garden-dev"}, "spec": {"purpose": "workload"},
@@ -24,7 +24,7 @@ fn kept() -> Vec<Kept> {
                 "spec: Invalid value: {\"purpose\":\"mcp\"}: spec is immutable",
             )],
         },
-        Kept {
+        RefusedChanges {
             object: json!({
                 "apiVersion": "clusters.openmcp.cloud/v1alpha1", "kind": "Cluster",
                 "metadata": {"name": "c", "namespace": "garden-dev"}, "spec": {"profile": "p", "tenancy": "Shared"},
@@ -42,7 +42,7 @@ fn kept() -> Vec<Kept> {
                 (r#"{"spec":{"purposes":[]}}"#, "spec.purposes"),
             ],
         },
-        Kept {
+        RefusedChanges {
             object: shoot("s", "eu-west-1"),
             named: &["-n", "garden-dev", "shoot", "s"],
             changes: &[
@@ -76,7 +76,7 @@ fn kept() -> Vec<Kept> {
                 ),
             ],
         },
-        Kept {
+        RefusedChanges {
             object: json!({
                 "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterResourcePlacement",
                 "metadata": {"name": "p"},
@@ -112,7 +112,7 @@ fn kept() -> Vec<Kept> {
                 ),
             ],
         },
-        Kept {
+        RefusedChanges {
             object: json!({
                 "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
                 "metadata": {"name": "a", "namespace": "garden-dev"}, "spec": {"clusterSet": "a"},
@@ -123,7 +123,7 @@ fn kept() -> Vec<Kept> {
                 "spec.clusterSet: Invalid value: \"b\": must equal metadata.name \"a\"",
             )],
         },
-        Kept {
+        RefusedChanges {
             object: json!({
                 "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
                 "metadata": {"name": "m"}, "spec": {"hubAcceptsClient": true},
@@ -140,7 +140,7 @@ fn kept() -> Vec<Kept> {
                 ),
             ],
         },
-        Kept {
+        RefusedChanges {
             object: json!({
                 "apiVersion": "scheduling.kcp.dev/v1alpha1", "kind": "Location", "metadata": {"name": "l"},
                 "spec": {"resource": {"group": "workloads.kcp.dev", "version": "v1alpha1", "resource": "workloadclusters"}},
@@ -163,11 +163,11 @@ fn kept() -> Vec<Kept> {
 #[test]
 fn what_may_not_change_is_refused_by_name_in_every_system() {
     let server = gardener();
-    for Kept {
+    for RefusedChanges {
         object,
         named,
         changes,
-    } in kept()
+    } in refused_changes()
     {
         server.kubectl("create -f -").input(object.to_string()).succeeds();
         let before = server

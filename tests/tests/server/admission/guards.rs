@@ -1,5 +1,5 @@
-//! Fields that only their actor may write, in the words a cluster admin sees. No controller of these systems
-//! runs here, so that what stands is what a member of the break-glass group put there.
+//! Fields that only their actor may write, with a cluster admin's messages. The controllers of these systems
+//! do not run here, so a member of the break-glass group writes the values.
 
 use berth_tests::Output;
 
@@ -8,7 +8,7 @@ use super::*;
 const BOUND: &str = r#"{"root:compute+east+x":"Bound"}"#;
 const PLACEMENT: &str = "metadata.annotations[scheduling.kcp.dev/placement]: Forbidden: ";
 
-/// A server, and the kubeconfig of somebody who may break the glass.
+/// Starts a server, and returns the kubeconfig of a member of the break-glass group.
 fn guarded(arguments: &[&str]) -> (Server, PathBuf) {
     let fixed = ["--break-glass-group", "firefighters", "--controllers", "ocm"];
     let server = Server::start_with(&[&fixed, arguments].concat());
@@ -17,7 +17,8 @@ fn guarded(arguments: &[&str]) -> (Server, PathBuf) {
     (server, firefighter)
 }
 
-/// A namespace that is bound to cluster x, and a ConfigMap in it that x is letting go of.
+/// Creates a namespace that is bound to cluster x, and a ConfigMap in it whose removal from x has
+/// started.
 fn placed_namespace(server: &Server, firefighter: &Path) {
     let objects = json!({"apiVersion": "v1", "kind": "List", "items": [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {
@@ -127,7 +128,7 @@ fn no_side_door_leads_to_the_placement() {
         .kubectl("replace --raw /api/v1/namespaces/app/finalize -f -")
         .input(namespace.to_string())
         .run();
-    // Refused or ignored, as the server's subresource has it: the annotation stands.
+    // Refused or ignored, depending on the server's subresource: the annotation is unchanged.
     let stored = server.kubectl("get namespace app -o json").json();
     assert_eq!(
         stored["metadata"]["annotations"]["scheduling.kcp.dev/placement"],
@@ -359,7 +360,7 @@ fn fleets_bindings_are_the_schedulers_and_in_part_the_rollouts() {
     );
     let delete = ["delete", "clusterresourcebinding", "web-east"];
     refused(&server.kubectl_args(&delete).run(), whose);
-    // Evicted, though it is Bound.
+    // Evicted, although it is Bound.
     server.kubectl_as(&roller, &delete).succeeds();
     let snapshot = json!({
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterSchedulingPolicySnapshot",

@@ -1,10 +1,10 @@
-//! Writing again what was bound meanwhile: what the scheduler wrote stays.
+//! Repeated writes of objects that were bound meanwhile: the scheduler's fields are kept.
 
 use std::process::Command;
 
 use super::*;
 
-/// Everything `berth load` says of a file.
+/// Result of `berth load` of a file: success, and the whole output.
 fn load(server: &Server, text: &str) -> (bool, String) {
     let file = server.file("again.yaml", text);
     let output = Command::new(berth_tests::berth())
@@ -26,22 +26,23 @@ fn what_binding_wrote_stays_when_a_file_is_loaded_again() {
     assert!(load(&server, &plain).0);
     let bound = server.kubectl("-n garden-dev get shoot web -o json").json();
     assert_eq!(bound["spec"]["seedName"], "aws-eu1");
-    let (loaded, said) = load(&server, &plain);
-    assert!(loaded && said.contains("web unchanged"), "{said}");
+    let (loaded, printed) = load(&server, &plain);
+    assert!(loaded && printed.contains("web unchanged"), "{printed}");
     let mut changed = shoot("web", "eu-west-1");
     changed["spec"]["purpose"] = "development".into();
-    let (loaded, said) = load(&server, &changed.to_string());
-    assert!(loaded && said.contains("web configured"), "{said}");
+    let (loaded, printed) = load(&server, &changed.to_string());
+    assert!(loaded && printed.contains("web configured"), "{printed}");
     let after = server.kubectl("-n garden-dev get shoot web -o json").json();
     assert_eq!(after["spec"]["purpose"], "development");
     assert_eq!(after["spec"]["seedName"], bound["spec"]["seedName"]);
     assert_eq!(after["spec"]["networking"], bound["spec"]["networking"]);
-    let (loaded, said) = load(&server, &placed("web", "aws-eu2").to_string());
+    let (loaded, printed) = load(&server, &placed("web", "aws-eu2").to_string());
     assert!(
-        !loaded && said.contains("spec.seedName may only be changed through the subresource shoots/binding"),
-        "a wish is not dropped: {said}"
+        !loaded
+            && printed.contains("spec.seedName may only be changed through the subresource shoots/binding"),
+        "a wish is not dropped: {printed}"
     );
-    // kubectl apply and kubectl replace go by Kubernetes' own rules.
+    // kubectl apply and kubectl replace follow Kubernetes' own rules.
     server.kubectl("apply -f -").input(plain.clone()).succeeds();
     let refused = server.kubectl("replace -f -").input(plain).fails();
     assert!(refused.contains("spec.seedName may only be changed"), "{refused}");
@@ -68,28 +69,28 @@ fn an_openmcp_cluster_is_applied_and_loaded_again_while_requests_use_it() {
     };
     assert_eq!(uses(), 1, "the request went to the emptiest cluster");
     server.kubectl("apply -f -").input(cluster("a: c")).succeeds();
-    let (loaded, said) = load(&server, &cluster("a: d"));
-    assert!(loaded && said.contains("workload-0 configured"), "{said}");
+    let (loaded, printed) = load(&server, &cluster("a: d"));
+    assert!(loaded && printed.contains("workload-0 configured"), "{printed}");
     assert_eq!(uses(), 1);
     let replaced = server.kubectl("replace -f -").input(cluster("a: e")).fails();
     assert!(
         replaced.contains("it says that a request uses the Cluster; only berth:scheduler writes it: list it along with your own"),
         "{replaced}"
     );
-    // A status as it once was.
+    // An old status.
     let request = server
         .kubectl("-n project-a get clusterrequest batch -o json")
         .json();
     assert_eq!(request["status"]["phase"], "Granted");
     let mut stale = request.clone();
     stale["status"] = json!({"phase": "Pending", "observedGeneration": 1});
-    let (loaded, said) = load(&server, &stale.to_string());
+    let (loaded, printed) = load(&server, &stale.to_string());
     assert!(
         loaded
-            && said.contains(
+            && printed.contains(
                 "status.phase stays as it is stored: Forbidden: it says whether the request was granted"
             ),
-        "{said}"
+        "{printed}"
     );
     let after = server
         .kubectl("-n project-a get clusterrequest batch -o json")

@@ -1,4 +1,4 @@
-//! Writes that nobody may make, or only some, in the words a user sees.
+//! Writes that are refused for all or most users, with their messages.
 
 use super::*;
 
@@ -85,7 +85,7 @@ fn a_shoot_agrees_with_its_cloud_profile_and_with_the_seed_it_is_on() {
         json!({"matchLabels": {"seed.gardener.cloud/region": "eu-west-1"}, "providerTypes": ["aws", "gcp"]}),
     )
     .succeeds();
-    // Where the seed's labels change afterwards, the rest of the shoot stays its user's.
+    // After a change of the seed's labels, users may still change the rest of the shoot.
     server.kubectl("label seed aws-eu1 environment-").succeeds();
     change(json!({"purpose": "testing"})).succeeds();
 }
@@ -224,7 +224,7 @@ fn decisions_are_written_by_their_scheduler_only() {
     assert!(refused.contains("berth:scheduler"), "{refused}");
     let firefighter = server.kubeconfig_for("fred", &["system:masters", "firefighters"]);
     assert!(patch(&firefighter, "").success);
-    // With the placement, everything of it goes.
+    // The deletion of the placement deletes its dependents.
     server.kubectl("-n story-1 delete placement placement").succeeds();
     berth_tests::eventually("the decisions to go with their placement", || {
         server

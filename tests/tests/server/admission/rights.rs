@@ -1,10 +1,10 @@
-//! Changes that take a right of their own in Open Cluster Management, in the words a user sees.
+//! Changes that require a special right in Open Cluster Management, with their messages.
 
 use super::*;
 
 const GROUP: &str = "cluster.open-cluster-management.io";
 
-/// A cluster role with one rule, bound to everybody called in `users`.
+/// Creates a cluster role with one rule, which is bound to `users`.
 fn role(
     name: &str,
     group: &str,
@@ -117,7 +117,7 @@ fn letting_a_cluster_in_and_moving_it_between_sets_take_rights_of_their_own() {
         refused.contains("ManagedClusterSet \"b\", but user \"joe\" may not"),
         "{refused}"
     );
-    // Whoever may do anything may do this.
+    // A user with all rights has this one, too.
     patch(&server.kubeconfig(), "c2", &away).succeeds();
 }
 

@@ -1,4 +1,4 @@
-//! `/admission/mutate` and `/admission/validate`, asked as a kube-apiserver asks.
+//! `/admission/mutate` and `/admission/validate`, with requests as of a kube-apiserver.
 
 use berth_tests::{ports, raw};
 use http::Method;
@@ -63,7 +63,7 @@ async fn the_webhooks_warn_guard_and_answer_in_the_protocols_words() {
         "places are not told without a certificate: {forecast}"
     );
 
-    // Nothing reserves a place that is named, either: it takes the right to bind.
+    // A named target is not reserved either: that requires the right to bind.
     let near = review(
         "CREATE",
         "shoots",
@@ -72,12 +72,12 @@ async fn the_webhooks_warn_guard_and_answer_in_the_protocols_words() {
         Value::Null,
     );
     let refused = ask(validate, &near).await.json();
-    let said = refused["response"]["status"]["message"]
+    let message = refused["response"]["status"]["message"]
         .as_str()
         .unwrap_or_default();
     assert!(
-        said.contains("spec.seedName \"aws-eu1\" cannot be reserved for a create")
-            && said.contains("may not update shoots.core.gardener.cloud/binding"),
+        message.contains("spec.seedName \"aws-eu1\" cannot be reserved for a create")
+            && message.contains("may not update shoots.core.gardener.cloud/binding"),
         "{refused}"
     );
     let mut by_root = near;
@@ -137,26 +137,26 @@ async fn the_webhooks_warn_guard_and_answer_in_the_protocols_words() {
     let mut alien = shoot("web", "eu-west-1");
     alien["spec"]["provider"]["type"] = "gcp".into();
     let alien = ask(validate, &review("CREATE", "shoots", "Shoot", alien, Value::Null)).await;
-    let told = &alien.json()["response"]["status"];
+    let status = &alien.json()["response"]["status"];
     assert_eq!(
-        (&told["code"], &told["details"]["causes"][0]["field"]),
+        (&status["code"], &status["details"]["causes"][0]["field"]),
         (&json!(422), &json!("spec.provider.type")),
-        "{told}"
+        "{status}"
     );
     let choosing = |environment: &str| {
         let mut shoot = placed("web", "aws-eu1");
         shoot["spec"]["seedSelector"] = json!({"matchLabels": {"environment": environment}});
         shoot
     };
-    let told = |old: Value, new: Value| review("UPDATE", "shoots", "Shoot", new, old);
-    let away = ask(validate, &told(choosing("live"), choosing("test")))
+    let update = |old: Value, new: Value| review("UPDATE", "shoots", "Shoot", new, old);
+    let away = ask(validate, &update(choosing("live"), choosing("test")))
         .await
         .json();
     assert_eq!(
         away["response"]["status"]["details"]["causes"][0]["field"], "spec.seedSelector",
         "{away}"
     );
-    let back = ask(validate, &told(choosing("test"), choosing("live")))
+    let back = ask(validate, &update(choosing("test"), choosing("live")))
         .await
         .json();
     assert_eq!(back["response"]["allowed"], true, "{back}");
@@ -170,18 +170,18 @@ async fn the_webhooks_warn_guard_and_answer_in_the_protocols_words() {
     .await
     .json();
     assert_eq!(used["response"]["allowed"], false);
-    let told = used["response"]["status"].to_string();
+    let status = used["response"]["status"].to_string();
     assert!(
-        told.contains("it is used by shoots.core.gardener.cloud") && !told.contains("running-1"),
-        "who asks has shown no certificate: {told}"
+        status.contains("it is used by shoots.core.gardener.cloud") && !status.contains("running-1"),
+        "who asks has shown no certificate: {status}"
     );
-    // Where a collection is deleted, kube-apiserver names each object in oldObject only.
+    // For the deletion of a collection, kube-apiserver names each object only in oldObject.
     let mut one_of_all = review("DELETE", "seeds", "Seed", Value::Null, seed);
     one_of_all["request"]["name"] = "".into();
     let used = ask(validate, &one_of_all).await.json();
     assert_eq!(used["response"]["allowed"], false, "{used}");
-    let said = used["response"]["status"]["message"].as_str().unwrap_or_default();
-    assert!(said.contains("\"aws-eu1\" is forbidden"), "{said}");
+    let message = used["response"]["status"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("\"aws-eu1\" is forbidden"), "{message}");
     let unknown = review(
         "CREATE",
         "pods",
@@ -294,7 +294,7 @@ async fn a_server_alone_answers_no_reviews_unless_it_is_told_to() {
 async fn only_callers_with_a_certificate_hear_what_other_objects_are_like() {
     let callers = Server::start();
     let ca = callers.data_dir().join("ca.crt").display().to_string();
-    let told = async |server: &Server, kubeconfig: &Path| {
+    let code_of = async |server: &Server, kubeconfig: &Path| {
         let own = server.data_dir().join("ca.crt");
         let client = raw::client_at(kubeconfig, server.url(), &own).await;
         let mut dry = review(
@@ -320,12 +320,12 @@ async fn only_callers_with_a_certificate_hear_what_other_objects_are_like() {
         answers
     };
     let known = gardener_with(&["--admission-client-ca-file", &ca]);
-    let known = told(&known, &callers.kubeconfig()).await;
+    let known = code_of(&known, &callers.kubeconfig()).await;
     assert!(known[0].starts_with("would be bound to aws-eu"), "{}", known[0]);
     assert!(known[1].contains("garden-dev/running-1"), "{}", known[1]);
     assert!(known[2].contains("region"), "{}", known[2]);
     let open = gardener_with(&["--admission-webhooks"]);
-    let strangers = told(&open, &open.kubeconfig()).await;
+    let strangers = code_of(&open, &open.kubeconfig()).await;
     assert_eq!(strangers[0], "");
     assert!(!strangers[1].contains("running"), "{}", strangers[1]);
     assert!(

@@ -1,4 +1,4 @@
-//! Policies about what the server writes by itself, and about connections.
+//! Policies about the server's own writes, and about connections.
 
 use std::path::Path;
 
@@ -92,7 +92,7 @@ fn a_mutating_policy_cannot_send_the_scheduler_elsewhere() {
     apply(&server, &mutating("bend", &spec)).succeeds();
     server.load(&example("gardener"));
     let shoot = || server.kubectl("-n garden-dev get shoot web -o json").json();
-    let told = eventually("an event that names the policy", || {
+    let refusal = eventually("an event that names the policy", || {
         let events = server.kubectl("-n garden-dev get events -o json").json();
         let items = events["items"].as_array()?.clone();
         items.into_iter().find(|event| {
@@ -102,11 +102,11 @@ fn a_mutating_policy_cannot_send_the_scheduler_elsewhere() {
         })
     });
     assert!(
-        told["message"].as_str().unwrap().contains("spec.seedName"),
-        "{told}"
+        refusal["message"].as_str().unwrap().contains("spec.seedName"),
+        "{refusal}"
     );
     assert_eq!(shoot()["spec"]["seedName"], Value::Null);
-    // What it adds without touching the decision is let through.
+    // Additions that do not affect the decision are accepted.
     let mut spec = spec;
     spec["mutations"] = json!([bend("/metadata/annotations", "{'seen': 'yes'}")]);
     apply(&server, &mutating("bend", &spec)).succeeds();

@@ -1,9 +1,9 @@
-//! Changes that mutating policies make to writes.
+//! Changes of writes by mutating policies.
 
 use berth_tests::Server;
 use serde_json::json;
 
-use super::{apply, deployment, mutating, refused, taken};
+use super::{apply, create_accepted, deployment, mutating, refused};
 
 #[test]
 fn configurations_and_patches_change_what_is_written_and_belong_to_nobody() {
@@ -18,13 +18,13 @@ fn configurations_and_patches_change_what_is_written_and_belong_to_nobody() {
     apply(&server, &objects).succeeds();
     let table = server.kubectl("get mutatingadmissionpolicies").succeeds();
     assert!(table.contains("MUTATIONS") && table.contains("labels"), "{table}");
-    taken(&server, &deployment("web", "default", 1));
+    create_accepted(&server, &deployment("web", "default", 1));
     let web = server.kubectl("get deployment web -o json").json();
     assert_eq!(web["metadata"]["labels"], json!({"team": "blue"}));
     assert_eq!(web["metadata"]["annotations"]["note/web"], "yes");
     assert_eq!(web["spec"]["minReadySeconds"], 7);
     assert_eq!(web["spec"]["replicas"], 1);
-    // The same in the version of before Kubernetes 1.36.
+    // The same in the version before Kubernetes 1.36.
     let older = objects.map(|mut object| {
         object["apiVersion"] = "admissionregistration.k8s.io/v1beta1".into();
         object["metadata"]["name"] = "older".into();
@@ -44,7 +44,7 @@ fn a_mutation_that_cannot_be_made_refuses_the_write_and_the_next_one_sees_what_w
         json!({"mutations": [apply_of("Object{spec: Object.spec{minReadySeconds: object.spec.replicas}}")]});
     apply(&server, &mutating("a", &first)).succeeds();
     apply(&server, &mutating("b", &second)).succeeds();
-    taken(&server, &deployment("web", "default", 1));
+    create_accepted(&server, &deployment("web", "default", 1));
     let web = server.kubectl("get deployment web -o json").json();
     assert_eq!(
         (&web["spec"]["replicas"], &web["spec"]["minReadySeconds"]),
@@ -62,5 +62,5 @@ fn a_mutation_that_cannot_be_made_refuses_the_write_and_the_next_one_sees_what_w
     let mut ignored = impossible;
     ignored["failurePolicy"] = "Ignore".into();
     apply(&server, &mutating("b", &ignored)).succeeds();
-    taken(&server, &deployment("more", "default", 1));
+    create_accepted(&server, &deployment("more", "default", 1));
 }

@@ -1,9 +1,9 @@
-//! A wrong policy can be taken away by the user who set it up.
+//! The author of a wrong policy can delete it.
 
 use berth_tests::Server;
 use serde_json::json;
 
-use super::{apply, deployment, refused, taken, validating};
+use super::{apply, create_accepted, deployment, refused, validating};
 
 #[test]
 fn a_policy_that_refuses_everything_can_be_changed_and_deleted() {
@@ -18,7 +18,7 @@ fn a_policy_that_refuses_everything_can_be_changed_and_deleted() {
     refused(&server, &deployment("web", "default", 1));
     let text = server.kubectl("create namespace team").fails();
     assert!(text.contains("denied request: no"), "{text}");
-    // What reads rights is no write.
+    // A review of rights is not a write.
     server.kubectl("auth can-i create deployments").succeeds();
     apply(&server, &everything("never")).succeeds();
     server
@@ -29,5 +29,5 @@ fn a_policy_that_refuses_everything_can_be_changed_and_deleted() {
     server
         .kubectl("delete validatingadmissionpolicy everything")
         .succeeds();
-    taken(&server, &deployment("web", "default", 1));
+    create_accepted(&server, &deployment("web", "default", 1));
 }

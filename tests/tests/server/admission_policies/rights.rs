@@ -1,17 +1,17 @@
-//! Nobody reads by a policy what they may not read.
+//! Policies do not reveal objects that their authors may not read.
 
 use berth_tests::Server;
 use serde_json::{Value, json};
 
 use super::{apply, mutating, validating};
 
-/// Problem, with the author of its words in Go.
+/// The message of a refusal, with the origin of its text in Go.
 const BINDING: [&str; 2] = [
     "spec.paramRef: Forbidden: ",
     "user &{ann  [system:authenticated] map[",
 ];
 
-/// Somebody who may set up policies, and nothing else.
+/// A user with only the right to write policies.
 fn somebody(server: &Server) -> std::path::PathBuf {
     server
         .kubectl("create clusterrole policies --verb=* --resource=validatingadmissionpolicies.admissionregistration.k8s.io,validatingadmissionpolicybindings.admissionregistration.k8s.io,mutatingadmissionpolicies.admissionregistration.k8s.io,mutatingadmissionpolicybindings.admissionregistration.k8s.io")
@@ -44,7 +44,7 @@ fn who_names_parameters_must_be_allowed_to_read_them() {
             ),
         "{text}"
     );
-    // Nothing is known of the policy, so everything must be allowed.
+    // The policy does not exist, so the right to read everything is required.
     let text = create(&binding).fails();
     assert!(
         BINDING.iter().all(|part| text.contains(part))
@@ -59,7 +59,7 @@ fn who_names_parameters_must_be_allowed_to_read_them() {
             && text.contains("does not have \"get\" permission on the object referenced by paramRef"),
         "{text}"
     );
-    // The one object is enough for a binding by name, and not for one by labels.
+    // The right to read one object suffices for a binding by name, and not for one by labels.
     server
         .kubectl("create role limits --verb=get --resource=secrets --resource-name=limits")
         .succeeds();
@@ -72,7 +72,7 @@ fn who_names_parameters_must_be_allowed_to_read_them() {
     selected["spec"]["paramRef"] = json!({"selector": {}, "parameterNotFoundAction": "Deny"});
     let text = create(&selected).fails();
     assert!(text.contains("does not have \"list\" permission"), "{text}");
-    // What was there is not asked about again.
+    // Unchanged parts are not checked again.
     server
         .kubectl_as(&ann, &["label", "validatingadmissionpolicy", "secrets", "a=b"])
         .succeeds();

@@ -1,11 +1,11 @@
-//! Problems of the types in a policy stand in its status.
+//! Type problems of a policy are in its status.
 
 use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
 
-use super::{apply, deployment, rule, taken, validating};
+use super::{apply, create_accepted, deployment, rule, validating};
 
-/// The status of the policy once it is about its last generation.
+/// Waits until the policy's status is of its last generation, and returns it.
 fn status(server: &Server, name: &str) -> Value {
     eventually("the types to be checked", || {
         let policy = server
@@ -36,7 +36,7 @@ fn what_does_not_go_with_the_kinds_of_the_rules_stands_in_the_status_until_it_is
     let by = json!({"paramRef": {"name": "limits", "parameterNotFoundAction": "Allow"}});
     apply(&server, &validating("typed", &spec("replica"), &by)).succeeds();
     let policy = status(&server, "typed");
-    // Variables of a kind without `spec` are of any type.
+    // Variables of a kind without `spec` have any type.
     let text = "apps/v1, Kind=Deployment: ERROR: <input>:1:15: undefined field 'replica'\n \
                 | variables.spec.replica > 1 || object.kind == 'ConfigMap'\n | ..............^\n";
     let params = |kind: &str| {
@@ -58,8 +58,8 @@ fn what_does_not_go_with_the_kinds_of_the_rules_stands_in_the_status_until_it_is
         .filter(|entry| entry["subresource"] == "status")
         .map(|entry| &entry["manager"]);
     assert_eq!(owner.collect::<Vec<_>>(), ["validatingadmissionpolicy-status"]);
-    // It says what may fail, and does not change what is in force.
-    taken(
+    // The problem is a warning, and the policy is in force.
+    create_accepted(
         &server,
         &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "default"}}),
     );
@@ -68,5 +68,5 @@ fn what_does_not_go_with_the_kinds_of_the_rules_stands_in_the_status_until_it_is
     let policy = status(&server, "typed");
     assert_eq!(policy["status"]["typeChecking"], json!({}));
     assert_eq!(policy["status"]["observedGeneration"], 2);
-    taken(&server, &deployment("web", "default", 1));
+    create_accepted(&server, &deployment("web", "default", 1));
 }

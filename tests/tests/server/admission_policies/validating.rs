@@ -1,9 +1,9 @@
-//! Writes that validating policies let through, and their words.
+//! Writes that validating policies accept, and their messages.
 
 use berth_tests::{Server, eventually};
 use serde_json::json;
 
-use super::{apply, deployment, refused, rule, taken, validating};
+use super::{apply, create_accepted, deployment, refused, rule, validating};
 
 fn namespace(server: &Server, name: &str, environment: &str) {
     server.kubectl(&format!("create namespace {name}")).succeeds();
@@ -12,7 +12,7 @@ fn namespace(server: &Server, name: &str, environment: &str) {
         .succeeds();
 }
 
-/// The example of Kubernetes' documentation: at most five replicas where the namespace is for tests.
+/// The example of Kubernetes' documentation: at most five replicas in test namespaces.
 #[test]
 fn the_documented_example_holds_in_the_namespaces_its_binding_selects() {
     let server = Server::start();
@@ -20,7 +20,7 @@ fn the_documented_example_holds_in_the_namespaces_its_binding_selects() {
     let selects = json!({"matchResources": {"namespaceSelector": {"matchLabels": {"environment": "test"}}}});
     let spec = json!({"failurePolicy": "Fail", "validations": [{"expression": "object.spec.replicas <= 5"}]});
     let policy = validating("demo-policy.example.com", &spec, &selects);
-    // In force for the very next request.
+    // In force for the next request.
     apply(&server, &policy).succeeds();
     let text = refused(&server, &deployment("web", "trial", 6));
     assert!(
@@ -30,8 +30,8 @@ fn the_documented_example_holds_in_the_namespaces_its_binding_selects() {
         ),
         "{text}"
     );
-    taken(&server, &deployment("web", "default", 6));
-    taken(&server, &deployment("web", "trial", 5));
+    create_accepted(&server, &deployment("web", "default", 6));
+    create_accepted(&server, &deployment("web", "trial", 5));
     let text = server
         .kubectl("-n trial patch deployment web -p {\"spec\":{\"replicas\":7}}")
         .fails();
@@ -53,7 +53,7 @@ fn the_documented_example_holds_in_the_namespaces_its_binding_selects() {
     server
         .kubectl("delete validatingadmissionpolicybinding demo-policy.example.com")
         .succeeds();
-    taken(&server, &deployment("more", "trial", 6));
+    create_accepted(&server, &deployment("more", "trial", 6));
 }
 
 #[test]
@@ -80,9 +80,9 @@ fn messages_warnings_and_audit_annotations_reach_who_is_to_read_them() {
     assert!(text.contains("three is a crowd"), "{text}");
     let listened = json!({"validationActions": ["Warn", "Audit"]});
     apply(&server, &validating("limits", &spec, &listened)).succeeds();
-    let said = taken(&server, &deployment("web", "default", 6));
+    let warnings = create_accepted(&server, &deployment("web", "default", 6));
     assert_eq!(
-        said,
+        warnings,
         "Warning: Validation failed for ValidatingAdmissionPolicy 'limits' with binding 'limits': at most 5 replicas, not 6\n"
     );
     let annotations = eventually("the annotation in the audit log", || {
@@ -131,18 +131,18 @@ fn parameters_are_config_maps_or_anything_stored_by_name_and_by_selector() {
     server
         .kubectl("create configmap limits --from-literal=most=2")
         .succeeds();
-    taken(&server, &deployment("two", "default", 2));
+    create_accepted(&server, &deployment("two", "default", 2));
     refused(&server, &deployment("three", "default", 3));
     server
         .kubectl("patch configmap limits -p {\"data\":{\"most\":\"3\"}}")
         .succeeds();
-    taken(&server, &deployment("three", "default", 3));
+    create_accepted(&server, &deployment("three", "default", 3));
     apply(
         &server,
         &by(json!({"selector": {"matchLabels": {"limit": "yes"}}, "parameterNotFoundAction": "Allow"})),
     )
     .succeeds();
-    taken(&server, &deployment("many", "default", 9));
+    create_accepted(&server, &deployment("many", "default", 9));
     server.kubectl("label configmap limits limit=yes").succeeds();
     refused(&server, &deployment("more", "default", 9));
     let spec = json!({"paramKind": {"apiVersion": "v1", "kind": "Nothing"}, "validations": [{"expression": "true"}]});
@@ -221,7 +221,7 @@ fn what_cannot_be_evaluated_follows_the_failure_policy() {
     let mut ignored = dear;
     ignored["failurePolicy"] = "Ignore".into();
     apply(&server, &validating("broken", &ignored, &json!({}))).succeeds();
-    taken(&server, &deployment("web", "default", 1));
+    create_accepted(&server, &deployment("web", "default", 1));
     let metrics = server.kubectl("get --raw /metrics").succeeds();
     let line = "apiserver_validating_admission_policy_check_total{policy=\"broken\",policy_binding=\"broken\",error_type=\"invalid_error\",enforcement_action=\"allow\"} 1";
     assert!(metrics.lines().any(|have| have == line), "{metrics}");
@@ -242,7 +242,7 @@ fn deletions_and_subresources_are_judged_as_themselves() {
             "expression": "object.kind == 'Scale' ? object.spec.replicas <= oldObject.spec.replicas + 1 : !has(object.status.replicas)"}],
     });
     apply(&server, &validating("parts", &spec, &json!({}))).succeeds();
-    taken(&server, &deployment("web", "default", 1));
+    create_accepted(&server, &deployment("web", "default", 1));
     let text = server.kubectl("scale deployment web --replicas=5").fails();
     assert!(text.contains("Scale scale of web"), "{text}");
     server.kubectl("scale deployment web --replicas=2").succeeds();
@@ -273,10 +273,10 @@ fn a_policy_is_judged_before_quota_and_what_it_denies_takes_no_room() {
     let spec = json!({"validations": [{"expression": "object.spec.replicas <= 5", "message": "too large"}]});
     apply(&server, &validating("limits", &spec, &json!({}))).succeeds();
     refused(&server, &deployment("large", "default", 6));
-    taken(&server, &deployment("small", "default", 1));
+    create_accepted(&server, &deployment("small", "default", 1));
     let text = refused(&server, &deployment("other", "default", 1));
     assert!(text.contains("exceeded quota: limits"), "{text}");
-    // Both are against it, and the policy says so first.
+    // Both refuse it, and the policy's refusal is first.
     let text = refused(&server, &deployment("large", "default", 6));
     assert!(
         text.contains("too large") && !text.contains("exceeded quota"),

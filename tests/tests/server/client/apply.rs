@@ -1,5 +1,5 @@
-//! Server-side apply by kube's own client: conflicts, force, status and scale, drift that a controller
-//! corrects, and lists that managers share by key.
+//! Server-side apply with kube's own client: conflicts, force, status and scale, drift that a
+//! controller corrects, and lists that managers share by key.
 
 use berth_tests::{Server, raw};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -35,7 +35,7 @@ async fn a_controllers_apply_corrects_drift_and_leaves_alone_what_it_does_not_na
         ..PatchParams::default()
     };
     maps.patch("a", &hand, &Patch::Merge(&by_hand)).await.unwrap();
-    // Drift is seen by a dry run, refused without force, and corrected with it.
+    // Drift is detected by a dry run, refused without force, and corrected with it.
     let dry = apply(&flux.clone().force().dry_run()).await.unwrap();
     assert_eq!(dry.data.unwrap()["color"], "blue");
     let refused = apply(&flux).await.unwrap_err();
@@ -103,7 +103,7 @@ async fn scale_is_applied_to_and_shares_its_owners_with_the_deployment() {
         managers(&live.metadata),
         [json!(["git", "Apply", null]), json!(["hpa", "Apply", "scale"])]
     );
-    // Git names another number no more, so it may go on applying the rest.
+    // Git no longer sets another number, so it may continue to apply the rest.
     let refused = deployments
         .patch("web", &git, &Patch::Apply(deployment(Some(2))))
         .await
@@ -189,25 +189,25 @@ async fn a_custom_kind_is_applied_refused_forced_and_its_status_is_owned_apart()
         409,
         "the field is the other's now"
     );
-    // The status has owners of its own, and takes nothing of the spec.
-    let told = placement(json!({
+    // The status has its own owners, and a write of it does not change the spec.
+    let status = placement(json!({
         "spec": {"numberOfClusters": 9},
         "status": {"conditions": [{
             "type": "Audited", "status": "True", "reason": "Done", "message": "",
             "lastTransitionTime": "2026-01-02T03:04:05Z",
         }]},
     }));
-    let told = placements
-        .patch_status("a", &PatchParams::apply("audit"), &told)
+    let applied = placements
+        .patch_status("a", &PatchParams::apply("audit"), &status)
         .await
         .unwrap();
-    assert_eq!(told.data["spec"]["numberOfClusters"], 2);
+    assert_eq!(applied.data["spec"]["numberOfClusters"], 2);
     assert!(
-        managers(&told.metadata).contains(&json!(["audit", "Apply", "status"])),
+        managers(&applied.metadata).contains(&json!(["audit", "Apply", "status"])),
         "{:?}",
-        managers(&told.metadata)
+        managers(&applied.metadata)
     );
-    let conditions = told.data["status"]["conditions"].as_array().unwrap();
+    let conditions = applied.data["status"]["conditions"].as_array().unwrap();
     assert!(conditions.iter().any(|condition| condition["type"] == "Audited"));
 }
 
@@ -233,7 +233,7 @@ async fn managers_share_a_list_by_key_and_each_takes_out_its_own_items() {
         .await
         .unwrap();
     assert_eq!(numbers(&both), [80, 9090]);
-    // An item is told by its keys, of which one has a default; its other fields have owners of their own.
+    // An item is identified by its keys, one of which has a default; its other fields have separate owners.
     let other = json!([{"name": "other", "port": 80, "protocol": "TCP"}, scrape]);
     assert_eq!(
         refusal(services.patch("web", &metrics, &ports(other)).await),

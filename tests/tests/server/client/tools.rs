@@ -1,4 +1,4 @@
-//! Requests of tools to a server beside those for the kinds that they are about.
+//! Tools' requests to a server, apart from those for their main kinds.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -92,7 +92,7 @@ async fn a_scale_takes_the_patches_that_openapi_offers_and_leaves_a_zero_out() {
         assert_eq!(shown.unwrap_or_default(), replicas);
         assert_eq!(shown.is_some(), replicas > 0);
     }
-    // As protobuf comes without its zeros.
+    // Protobuf omits zeros.
     let without =
         json!({"metadata": {"name": "web"}, "spec": {"replicas": 2}, "status": {"selector": "a=b"}});
     let answer = raw::write(&client, Method::PUT, &scale, &without).await;
@@ -130,7 +130,7 @@ fn a_kubeconfig_is_what_old_readers_take() {
         let line = text.lines().find_map(|line| line.trim().strip_prefix(field));
         line.unwrap_or_else(|| panic!("no {field}")).trim()
     };
-    // On one line, and the key as SEC 1.
+    // On one line, with the key as SEC 1.
     assert!(STANDARD.decode(value("client-certificate-data:")).is_ok());
     assert!(STANDARD.decode(value("certificate-authority-data:")).is_ok());
     let key = STANDARD.decode(value("client-key-data:")).unwrap();
@@ -161,7 +161,7 @@ async fn a_decision_is_owned_by_what_is_placed_and_does_not_pass_for_an_applicat
         (&json!("Placement"), &json!("x"))
     );
     assert_eq!(owner["uid"], made["metadata"]["uid"]);
-    // Nothing waits for it, and it goes with its source.
+    // The deletion does not wait for the decision, which is deleted with its placement.
     let options = json!({"propagationPolicy": "Foreground"});
     let deleted = raw::write(&client, Method::DELETE, &format!("{placements}/x"), &options).await;
     assert_eq!(deleted.code, 200, "{}", deleted.json());

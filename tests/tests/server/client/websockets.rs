@@ -6,7 +6,7 @@ use berth_tests::websocket::WebSocket;
 use berth_tests::{Server, raw};
 use serde_json::{Value, json};
 
-/// A streaming list, and what follows for three seconds.
+/// A streaming list, and the events of three seconds.
 const QUERY: &str = "watch=true&timeoutSeconds=3&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -42,7 +42,7 @@ async fn a_websocket_watch_has_the_events_of_a_plain_one_and_closes_at_its_end()
         "{events:?}"
     );
     assert_eq!(types(&events), types(&plain.lines()));
-    // What goes wrong once it is open is the last event.
+    // An error after the start of the watch is its last event.
     let path = format!("{maps}?watch=true&resourceVersion=999999999");
     let mut socket = WebSocket::open(&server.kubeconfig(), &path).await.unwrap();
     let error = socket.next().await.unwrap();
@@ -83,7 +83,7 @@ async fn every_watchable_kind_is_watched_by_websocket() {
     }
 }
 
-/// The last event of a short watch of everything at `path`.
+/// The path, and the last event of a short watch there.
 async fn last(kubeconfig: PathBuf, path: String) -> (String, Option<Value>) {
     let path = format!("{path}?{QUERY}");
     let opened = WebSocket::open(&kubeconfig, &path).await;

@@ -1,10 +1,10 @@
-//! A controller that dies at any write boundary, and is started again, comes to the state it would have come
-//! to.
+//! A controller that aborts at any write boundary and is started again reaches the same state as without the
+//! abort.
 //!
-//! A story is told once without a fault, then with the process ending before one of its commits, and so on
-//! until the story ends first: before every third of them, or before each (`BERTH_CRASH_POINTS=all`). Lists
-//! of writes are committed at once, as on the embedded store, and one by one, as on etcd and on a hub. The
-//! fault point is in builds with debug assertions only.
+//! A story runs once without a fault, and then with an abort before one commit after the other until the
+//! story ends first: before every third commit, or before each (`BERTH_CRASH_POINTS=all`). Lists of writes
+//! are committed at once, as on the embedded store, and one by one, as on etcd and on a hub. The fault point
+//! is only in builds with debug assertions.
 
 mod stories;
 mod victim;
@@ -13,11 +13,11 @@ use serde_json::Value;
 
 use victim::{Died, Victim};
 
-/// One thing a user does, and how its effect is seen.
+/// A user's action, and the check of its effect.
 struct Phase {
-    /// Done again after a crash, so it must not mind what is there already.
+    /// The action, which is repeated after a crash, so it must accept existing objects.
     act: fn(&Victim) -> Result<(), Died>,
-    /// Whether the last write that follows from it is there.
+    /// Whether the last write of the effect exists.
     is_done: fn(&Victim) -> Result<bool, Died>,
 }
 
@@ -25,14 +25,14 @@ struct Phase {
 struct Story {
     dialect: &'static str,
     phases: &'static [Phase],
-    /// State of the server, without parts that differ from one run to the next (times, uids).
+    /// State of the server, without parts that differ between runs (times, uids).
     state: fn(&Victim) -> Result<Value, Died>,
 }
 
-/// Fewer fault points than this would mean that the story does not reach its writes.
+/// Least number of fault points: with fewer, the story would not reach its writes.
 const FEWEST: u64 = 3;
 
-/// Goes through a phase, starting the server again whenever it dies.
+/// Runs a phase, and starts the server again whenever it aborts.
 fn through<T>(victim: &mut Victim, step: impl Fn(&Victim) -> Result<T, Died>) -> T {
     loop {
         match step(victim) {
@@ -42,7 +42,7 @@ fn through<T>(victim: &mut Victim, step: impl Fn(&Victim) -> Result<T, Died>) ->
     }
 }
 
-/// Whether no controller has anything left to do.
+/// Whether the queues of all controllers are empty.
 fn are_empty_queues(metrics: &str) -> bool {
     let depths = metrics
         .lines()
@@ -51,8 +51,8 @@ fn are_empty_queues(metrics: &str) -> bool {
     depths.peek().is_some() && depths.all(|line| line.ends_with(" 0"))
 }
 
-/// The state after the story with `fault`, and whether the fault was reached.
-fn tell(story: &Story, fault: &str, wanted: Option<&Value>) -> (Value, bool) {
+/// Runs the story with `fault`, and returns its state and whether the fault was reached.
+fn run_story(story: &Story, fault: &str, wanted: Option<&Value>) -> (Value, bool) {
     let mut victim = Victim::start(fault);
     for phase in story.phases {
         through(&mut victim, |victim| {
@@ -68,26 +68,26 @@ fn tell(story: &Story, fault: &str, wanted: Option<&Value>) -> (Value, bool) {
             };
             Ok(same && are_empty_queues(&victim.metrics()?))
         };
-        // Where it never comes to the state wanted, the difference is told.
+        // When it never reaches the expected state, the difference is reported.
         victim.comes_to(is_settled)?;
         (story.state)(victim)
     });
     (state, victim.has_died())
 }
 
-/// From one fault point to the next that is tried: every third, and every one with `BERTH_CRASH_POINTS=all`
-/// (`make faults`), which takes ten minutes on two cores.
+/// Distance of tested fault points: every third, or every one with `BERTH_CRASH_POINTS=all` (`make faults`),
+/// which takes ten minutes on two cores.
 fn stride() -> usize {
     let is_all = std::env::var("BERTH_CRASH_POINTS").is_ok_and(|points| points == "all");
     if is_all { 1 } else { 3 }
 }
 
-/// Tells the story with a fault before one commit after the other.
+/// Runs the story with a fault before one commit after the other.
 fn survives_crashes(story: &Story, mode: &str) {
-    let (calm, died) = tell(story, mode.trim_start_matches(','), None);
+    let (calm, died) = run_story(story, mode.trim_start_matches(','), None);
     assert!(!died, "nothing dies without a fault");
     for number in (1..).step_by(stride()) {
-        let (state, reached) = tell(story, &format!("before={number}{mode}"), Some(&calm));
+        let (state, reached) = run_story(story, &format!("before={number}{mode}"), Some(&calm));
         assert_eq!(
             state, calm,
             "{}: killed before commit {number}{mode}",
@@ -143,7 +143,7 @@ fn kcp_survives_crashes() {
     survives_crashes(&stories::kcp::STORY, "");
 }
 
-/// Between two writes of one list there is a boundary too.
+/// There is also a boundary between two writes of one list.
 #[test]
 fn kcps_further_controllers_survive_crashes_between_two_writes() {
     survives_crashes(&stories::reconcilers::STORY, ",stepwise");

@@ -1,4 +1,4 @@
-//! `berth demo` tells its stories live: what moves in them is moved by the controllers.
+//! `berth demo` runs its stories live: the controllers cause the movements in them.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,11 +9,11 @@ use berth_tests::{berth, eventually};
 #[test]
 fn the_demo_shows_a_disaster_and_an_eviction_that_mend_themselves() {
     let output = Command::new(berth()).args(["demo", "--exit"]).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
+    let text = String::from_utf8_lossy(&output.stdout);
     let logged = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}{logged}");
+    assert!(output.status.success(), "{text}{logged}");
     assert!(!logged.contains("WARN"), "{logged}");
-    let (_, karmada) = told.split_once("Karmada").expect("Karmada has a story");
+    let (_, karmada) = text.split_once("Karmada").expect("Karmada has a story");
     for part in [
         "bound to frankfurt:5, oregon:5, singapore:2",
         "bound to oregon:7, singapore:3",
@@ -22,11 +22,11 @@ fn the_demo_shows_a_disaster_and_an_eviction_that_mend_themselves() {
     ] {
         assert!(karmada.contains(part), "{part:?} is missing in\n{karmada}");
     }
-    let (_, disaster) = told.split_once("Live: a disaster").expect("the disaster is told");
+    let (_, disaster) = text.split_once("Live: a disaster").expect("the disaster is told");
     let (disaster, eviction) = disaster
         .split_once("Live: an eviction")
         .expect("the eviction is told");
-    // What a user would type, what moves, and what kubectl shows of it, in this order.
+    // The user's command, the movement, and kubectl's output, in this order.
     let mut rest = disaster;
     for part in [
         "$ kubectl -n story-3 get decision placement.ocm",
@@ -75,7 +75,7 @@ fn the_demo_offers_the_console_of_its_server_and_ends_with_it() {
     let url = lines
         .find(|line| line.contains("/#token="))
         .expect("the demo prints the console's address");
-    // What is printed after it must not fill the pipe.
+    // Later output must not fill the pipe.
     let rest = std::thread::spawn(move || lines.collect::<Vec<String>>().join("\n"));
     let (address, token) = url.trim().split_once("/#token=").unwrap();
     let host = address.strip_prefix("http://").unwrap();
@@ -96,10 +96,10 @@ fn the_demo_offers_the_console_of_its_server_and_ends_with_it() {
     assert!(Command::new("kill").arg(&id).status().unwrap().success());
     let ended = eventually("the demo to end", || demo.try_wait().unwrap());
     assert!(ended.success(), "{ended}");
-    let told = rest.join().unwrap();
+    let text = rest.join().unwrap();
     assert!(
-        told.contains("export KUBECONFIG=") && told.contains("berth why placement/placement -n story-2"),
-        "{told}"
+        text.contains("export KUBECONFIG=") && text.contains("berth why placement/placement -n story-2"),
+        "{text}"
     );
     assert!(TcpStream::connect(host).is_err(), "nobody answers any more");
 }

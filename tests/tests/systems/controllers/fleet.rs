@@ -1,5 +1,5 @@
-//! Fleet: placements follow their policy and clusters that become eligible or leave; nothing placed is
-//! touched without need. The rollout is played by user `roller`.
+//! Fleet: placements follow their policy and clusters that become eligible or leave; bindings do not
+//! change without need. The user `roller` simulates the rollout.
 
 mod lifecycle;
 mod status;
@@ -18,14 +18,14 @@ const PREVIOUS: &str = "kubernetes-fleet.io/previous-binding-state";
 const NUMBER: &str = "kubernetes-fleet.io/number-of-clusters";
 const LATEST: &str = "kubernetes-fleet.io/is-latest-snapshot";
 
-/// A server whose controllers bind placements after they are made.
+/// Starts a server whose controllers bind placements after their creation.
 fn server() -> Server {
     let server = Server::start_with(&["--fleet-rollout-user", "roller"]);
     super::auto_bind(&server, "fleet", "Controller");
     server
 }
 
-/// A member whose agent reports now.
+/// A member whose agent reports at present.
 struct Member<'a> {
     name: &'a str,
     labels: &'a str,
@@ -110,7 +110,7 @@ fn requiring(labels: &str) -> String {
     )
 }
 
-/// The objects of a placement.
+/// The objects of `resource` of a placement.
 fn owned(server: &Server, resource: &str, placement: &str) -> Vec<Value> {
     let list = server
         .kubectl(&format!(
@@ -181,7 +181,7 @@ fn roll_out(server: &Server, placement: &str) {
     }
 }
 
-/// The status, reason and message of the condition `of` of an object.
+/// Status, reason and message of the condition `of` of an object.
 fn condition(object: &Value, of: &str) -> Option<[String; 3]> {
     let list = object["status"]["conditions"].as_array()?;
     let found = list.iter().find(|condition| condition["type"] == of)?;

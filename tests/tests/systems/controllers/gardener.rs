@@ -1,4 +1,4 @@
-//! Gardener: unassigned shoots, their events, and the seed that helps.
+//! Gardener: unassigned shoots, their events, and the seed that makes them feasible.
 
 use berth_tests::{Server, eventually};
 
@@ -39,14 +39,14 @@ fn a_shoot_waits_with_an_event_until_a_seed_that_could_help_appears() {
     shoot(&server, "waits");
     let why = event(&server, "garden-dev", "waits", "Warning SchedulingFailed");
     assert_eq!(why, "Failed to schedule shoot waits: there are no seeds");
-    // The next try by time would be 15 seconds away; the seed is what wakes it.
+    // The next timed attempt would be in 15 seconds; the seed triggers it.
     seed(&server, "one", 1, 1);
     eventually("the shoot to be assigned", || {
         (assigned(&server, "waits")? == "one").then_some(())
     });
-    let told = event(&server, "garden-dev", "waits", "Normal SchedulingSuccessful");
-    assert_eq!(told, "Scheduled to seed one");
-    // The seed is full now; when its shoot goes, the next one gets the place.
+    let note = event(&server, "garden-dev", "waits", "Normal SchedulingSuccessful");
+    assert_eq!(note, "Scheduled to seed one");
+    // The seed is full now; when its shoot is deleted, the next one gets the place.
     shoot(&server, "second");
     let why = event(&server, "garden-dev", "second", "Warning SchedulingFailed");
     assert!(
@@ -60,7 +60,7 @@ fn a_shoot_waits_with_an_event_until_a_seed_that_could_help_appears() {
     eventually("the second to get the place", || {
         (assigned(&server, "second")? == "one").then_some(())
     });
-    // An assigned shoot is left alone, and so are seeds that nobody waits for.
+    // Assigned shoots cause no decision, and neither do seeds without waiting shoots.
     let before = decisions(&server, "gardener");
     seed(&server, "two", 2, 5);
     shoot(&server, "barrier");
@@ -83,7 +83,7 @@ fn with_controllers_a_create_is_answered_unassigned_and_off_is_off() {
     auto_bind(&server, "ocm", "Controller");
     assert_eq!(assigned(&server, "by-hand"), None);
     assert_eq!(decisions(&server, "gardener"), 0);
-    // Switched on, the controller takes up what was left.
+    // When it is turned on, the controller decides the waiting shoots.
     auto_bind(&server, "gardener", "Controller");
     eventually("it to be taken up", || {
         (assigned(&server, "by-hand")? == "one").then_some(())
@@ -129,8 +129,8 @@ fn everything_that_could_help_wakes_a_waiting_shoot() {
     let waits = |name: &str, why: &str| {
         shoot(&server, name);
         eventually(&format!("{name} to wait for {why}"), || {
-            let told = super::events(&server, "garden-dev", name).into_iter();
-            let mut failed = told.filter(|(what, _)| what == "Warning SchedulingFailed");
+            let events = super::events(&server, "garden-dev", name).into_iter();
+            let mut failed = events.filter(|(what, _)| what == "Warning SchedulingFailed");
             failed.find(|(_, note)| note.contains(why)).map(drop)
         });
     };
@@ -139,7 +139,7 @@ fn everything_that_could_help_wakes_a_waiting_shoot() {
             (assigned(&server, name)? == "one").then_some(())
         });
     };
-    // The profile it names.
+    // The profile of the shoot.
     waits("profile", "aws");
     server
         .kubectl("apply -f -")
@@ -151,8 +151,8 @@ fn everything_that_could_help_wakes_a_waiting_shoot() {
         "seed one",
         r#"{"metadata":{"labels":{"env":"live"}},"spec":{"taints":[{"key":"guarded"}]}}"#,
     );
-    // The seed's taints, its visibility, its region (or the strategy that asks for it), and what the shoot
-    // itself says.
+    // The seed's taints, its visibility, its region (or the strategy that requires it), and the shoot's own
+    // spec.
     waits("taint", "does not tolerate the taint guarded");
     patch(&server, "seed one", r#"{"spec":{"taints":[]}}"#);
     is_assigned("taint");

@@ -1,7 +1,7 @@
 //! kcp: namespaces are placed, adopted, drained and moved; their resources follow; locations and heartbeats
 //! are reported.
 //!
-//! No syncer runs here: a client plays it, as the user it would be.
+//! No syncer runs here: a client simulates it with its user.
 
 mod clusters;
 mod drained;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::decisions;
 
-/// A label or annotation that `get` looks for, of the cluster with this identifier.
+/// The state label of the cluster with this identifier.
 fn state_label(identifier: &str) -> String {
     format!("state.internal.workloads.kcp.dev/{identifier}")
 }
@@ -30,7 +30,7 @@ fn apply(server: &Server, objects: &[Value]) {
     server.kubectl("apply -f -").input(list.to_string()).succeeds();
 }
 
-/// The location of the clusters of the region it is named after.
+/// The location of the clusters of a region, with the region's name.
 fn location(region: &str) -> Value {
     json!({
         "apiVersion": "scheduling.kcp.dev/v1alpha1", "kind": "Location",
@@ -42,7 +42,7 @@ fn location(region: &str) -> Value {
     })
 }
 
-/// Makes a ready cluster in `region`; gives its identifier.
+/// Creates a ready cluster in `region`, and returns its identifier.
 fn cluster(server: &Server, name: &str, region: &str) -> String {
     let object = json!({
         "apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
@@ -86,13 +86,13 @@ fn patch_as(server: &Server, who: &[&str], what: &str, patch: &Value) {
     server.kubectl_args(&arguments).succeeds();
 }
 
-/// A patch by the syncer of the cluster with this identifier.
+/// Patches `what` as the syncer of the cluster with this identifier.
 fn as_syncer(server: &Server, identifier: &str, what: &str, change: &Value) {
     let user = format!("--as=berth:syncer:{identifier}");
     patch_as(server, &[&user, "--as-group=system:masters"], what, change);
 }
 
-/// The syncer takes an object: its finalizer goes on.
+/// Adds the syncer's finalizer to an object.
 fn take(server: &Server, identifier: &str, what: &str) {
     let finalizer = format!("workloads.kcp.dev/syncer-{identifier}");
     as_syncer(
@@ -103,7 +103,8 @@ fn take(server: &Server, identifier: &str, what: &str) {
     );
 }
 
-/// The syncer lets go of an object, or of a namespace that is drained.
+/// Removes the syncer's finalizer, state label and deletion annotation from an object, or from a
+/// drained namespace.
 fn let_go(server: &Server, identifier: &str, what: &str) {
     let change = json!({"metadata": {
         "finalizers": null,
@@ -147,7 +148,7 @@ fn becomes(server: &Server, name: &str, states: &[(&str, &str)]) {
     }
 }
 
-/// The one cluster a namespace is bound to, once it is.
+/// Waits until a namespace is bound, and returns its only cluster.
 fn bound(server: &Server, name: &str) -> String {
     eventually(&format!("{name} to be bound"), || {
         let placed = placement(server, name);
@@ -173,7 +174,7 @@ fn labelled(server: &Server, what: &str, identifier: &str, state: Option<&str>) 
     );
 }
 
-/// The deletion annotation of an object, once there is one.
+/// Waits until an object has a deletion annotation, and returns it.
 fn stamped(server: &Server, what: &str, identifier: &str) -> String {
     eventually(&format!("{what} to be asked to leave {identifier}"), || {
         let object = get(server, what);
@@ -183,7 +184,7 @@ fn stamped(server: &Server, what: &str, identifier: &str) -> String {
     })
 }
 
-/// Number of steps of a reconciler so far, however they ended.
+/// Number of steps of a reconciler so far, with any outcome.
 fn steps(server: &Server, controller: &str) -> u64 {
     let series = format!("controller_reconciles_total{{dialect=\"kcp\",controller=\"{controller}\"");
     let text = server.kubectl("get --raw /metrics").succeeds();
@@ -193,8 +194,8 @@ fn steps(server: &Server, controller: &str) -> u64 {
         .sum()
 }
 
-/// Makes a ConfigMap and waits until it is labelled: whatever was due in its namespace before has been looked
-/// at then.
+/// Creates a ConfigMap and waits until it has a label: all earlier work of its namespace has been done by
+/// then.
 fn barrier(server: &Server, namespace: &str, identifier: &str, name: &str) {
     config_map(server, namespace, name);
     labelled(
@@ -205,13 +206,13 @@ fn barrier(server: &Server, namespace: &str, identifier: &str, name: &str) {
     );
 }
 
-/// Makes a namespace and waits until it is bound: whatever was due before has been decided then.
+/// Creates a namespace and waits until it is bound: all earlier work has been decided by then.
 fn namespace_barrier(server: &Server, name: &str) -> String {
     namespace(server, name);
     bound(server, name)
 }
 
-/// Makes kcp's part of the configuration `spec`.
+/// Sets kcp's part of the configuration to `spec`.
 fn configure(server: &Server, spec: &Value) {
     let object = json!({
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",

@@ -12,7 +12,7 @@ fn seed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/ocm").join(name)
 }
 
-/// `clusters` in the set `all`, which is bound in the namespace `ns1`.
+/// Creates `clusters` in the set `all`, which is bound in the namespace `ns1`.
 fn fleet(server: &Server, clusters: &[&str]) {
     let mut text = String::from(
         "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns1}\n---\n\
@@ -89,8 +89,8 @@ fn the_disaster_recovery_story_runs_by_itself() {
         "PlacementDecision placement-decision-1 of placement placement was created: 1 cluster: primary"
     );
     let moved = eventually("both moves to be told", || {
-        let told = events(&server, "ns1", "placement").into_iter();
-        let moves: Vec<String> = told
+        let recorded = events(&server, "ns1", "placement").into_iter();
+        let moves: Vec<String> = recorded
             .filter(|(what, _)| what == "Normal DecisionUpdate")
             .map(|(_, note)| note)
             .collect();
@@ -107,7 +107,7 @@ fn the_disaster_recovery_story_runs_by_itself() {
 fn every_change_that_matters_moves_decisions() {
     let server = Server::start();
     fleet(&server, &["a", "b"]);
-    // Nothing fits yet: the condition and an event say why.
+    // No cluster is feasible yet: the condition and an event have the reason.
     place(
         &server,
         "p",
@@ -129,7 +129,7 @@ fn every_change_that_matters_moves_decisions() {
     becomes(&server, "all", &["a", "b"]);
     fleet(&server, &["c"]);
     becomes(&server, "all", &["a", "b", "c"]);
-    // A cluster that goes.
+    // A deleted cluster.
     server.kubectl("delete managedcluster c").succeeds();
     becomes(&server, "all", &["a", "b"]);
     // The set, and its binding.
@@ -162,7 +162,7 @@ fn a_score_moves_the_placements_that_use_it_and_no_others() {
     becomes(&server, "scored", &["b"]);
     let before = decisions(&server, "ocm");
     score(60);
-    // The barrier: what was due before it has been decided when it is.
+    // The barrier: when it is decided, all earlier work is done.
     place(&server, "barrier", "{numberOfClusters: 1}");
     eventually("the barrier to be decided", || {
         (!decided(&server, "barrier").is_empty()).then_some(())
@@ -221,7 +221,7 @@ fn what_a_cluster_reports_moves_the_placements_that_go_by_it() {
     becomes(&server, "p", &["b"]);
     report("a", 32);
     becomes(&server, "p", &["a"]);
-    // A claim that a predicate asks for.
+    // A claim that a predicate requires.
     place(
         &server,
         "claims",
@@ -254,7 +254,7 @@ fn a_lost_decision_is_made_again_and_a_disabled_placement_left_alone() {
         .kubectl(&format!("-n ns1 annotate placement q {disable}=true"))
         .succeeds();
     patch(&server, &first[0], TAINT);
-    // The barrier: the other one has moved, or been looked at, when this one is decided.
+    // The barrier: when it is decided, the other placement has been processed.
     place(&server, "barrier", "{numberOfClusters: 1}");
     eventually("the barrier to be decided", || {
         (decided(&server, "barrier").len() == 1).then_some(())
@@ -264,7 +264,7 @@ fn a_lost_decision_is_made_again_and_a_disabled_placement_left_alone() {
         .kubectl(&format!("-n ns1 annotate placement q {disable}-"))
         .succeeds();
     eventually("it to move", || (decided(&server, "q") != first).then_some(()));
-    // A deleted placement takes its decisions along.
+    // The deletion of a placement deletes its decisions.
     server.kubectl("-n ns1 delete placement q").succeeds();
     becomes(&server, "q", &[]);
     let left = server
@@ -300,7 +300,7 @@ fn clusters_of_sets_that_nobody_binds_cost_no_decision() {
     counted(&server, "ocm", 3);
 }
 
-/// One more cluster, in no set.
+/// Creates another cluster, without a set.
 fn fleet_cluster(server: &Server, name: &str) {
     let text = format!(
         "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: {name}}}\nspec: {{hubAcceptsClient: true}}\n"
@@ -315,7 +315,7 @@ fn what_is_left_out_stays_and_is_mended_when_its_controller_runs_again() {
     place(&server, "p", "{numberOfClusters: 1}");
     assert_eq!(decided(&server, "p"), ["a"], "bound on create all the same");
     patch(&server, "a", TAINT);
-    // The reviews show that the decision is out of date, and nobody mends it.
+    // The reviews show that the decision is out of date, and no controller updates it.
     let scheduling = server
         .kubectl(
             "-n ns1 get --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/ns1/decisions/p.ocm/scheduling",

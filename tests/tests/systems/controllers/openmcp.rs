@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{counted, decisions, event, patch};
 
-/// The finalizer on Clusters that says which request uses them.
+/// Prefix of the finalizer on Clusters with the request that uses them.
 const USE: &str = "request.clusters.openmcp.cloud/";
 
 /// A SchedulerConfiguration with these `purposeMappings`, in YAML's flow form.
@@ -24,8 +24,8 @@ const WORKLOAD: &str = "workload: {tenancyCount: 2, template: {spec: {profile: s
 const MCP: &str = "mcp: {template: {spec: {profile: small, tenancy: Exclusive}}}";
 const PLATFORM: &str = "platform: {template: {spec: {profile: large, tenancy: Shared}}}";
 
-/// A server with the controllers on, a namespace `ns`, and these purposes; the caller may break the glass as
-/// `fred`.
+/// Starts a server with the controllers on, a namespace `ns`, and these purposes; `fred` is in the
+/// break-glass group.
 fn server(purposes: &[&str]) -> Server {
     let server = Server::start_with(&["--break-glass-group", "firefighters"]);
     server.kubectl("create namespace ns").succeeds();
@@ -49,7 +49,7 @@ fn get(server: &Server, kind: &str, name: &str) -> Value {
     server.kubectl(&format!("-n ns get {kind} {name} -o json")).json()
 }
 
-/// The object, or nothing when there is none.
+/// The object, if it exists.
 fn find(server: &Server, kind: &str, name: &str) -> Option<Value> {
     let text = server
         .kubectl(&format!("-n ns get {kind} {name} -o json --ignore-not-found"))
@@ -66,7 +66,7 @@ fn clusters(server: &Server) -> Vec<String> {
         .collect()
 }
 
-/// The name of the Cluster the request was granted, if it was.
+/// The name of the request's Cluster, if it is granted.
 fn granted(server: &Server, name: &str) -> Option<String> {
     let request = get(server, "clusterrequest", name);
     let is_granted = request["status"]["phase"] == "Granted";
@@ -74,12 +74,12 @@ fn granted(server: &Server, name: &str) -> Option<String> {
     is_granted.then(|| cluster.unwrap().to_owned())
 }
 
-/// Waits until the request is granted and gives the name of its Cluster.
+/// Waits until the request is granted, and returns the name of its Cluster.
 fn grant(server: &Server, name: &str) -> String {
     eventually(&format!("{name} to be granted"), || granted(server, name))
 }
 
-/// Waits until the request is Pending for `reason`, and gives the sentence of its condition.
+/// Waits until the request is Pending with `reason`, and returns the message of its condition.
 fn pending(server: &Server, name: &str, reason: &str) -> String {
     eventually(&format!("{name} to be pending for {reason}"), || {
         let request = get(server, "clusterrequest", name);
@@ -99,13 +99,13 @@ fn finalizers(object: &Value) -> Vec<&str> {
     list.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The finalizer `request` has on Clusters.
+/// The finalizer of `request` on Clusters.
 fn use_of(server: &Server, request: &str) -> String {
     let request = get(server, "clusterrequest", request);
     format!("{USE}{}", request["metadata"]["uid"].as_str().unwrap())
 }
 
-/// A Cluster made by hand.
+/// Creates a Cluster without a request.
 fn cluster(server: &Server, name: &str, metadata: &str, purposes: &str) {
     let text = format!(
         "apiVersion: clusters.openmcp.cloud/v1alpha1\nkind: Cluster\nmetadata: {{name: {name}, namespace: ns{metadata}}}\n\
@@ -135,12 +135,12 @@ fn requests_are_granted_clusters_that_are_made_and_filled() {
         (&condition["type"], &condition["status"], &condition["reason"]),
         (&json!("Scheduled"), &json!("True"), &json!("Granted"))
     );
-    let told = event(&server, "ns", "one", "Normal Scheduled");
-    assert!(told.contains(&format!("ns/{first} is made")), "{told}");
+    let note = event(&server, "ns", "one", "Normal Scheduled");
+    assert!(note.contains(&format!("ns/{first} is made")), "{note}");
     request(&server, "two", "workload");
     assert_eq!(grant(&server, "two"), first, "there is room for two");
-    let told = event(&server, "ns", "two", "Normal Scheduled");
-    assert!(told.ends_with(&format!("picked ns/{first}")), "{told}");
+    let note = event(&server, "ns", "two", "Normal Scheduled");
+    assert!(note.ends_with(&format!("picked ns/{first}")), "{note}");
     request(&server, "three", "workload");
     let second = grant(&server, "three");
     assert_ne!(second, first);
@@ -153,11 +153,11 @@ fn a_pending_request_says_why_and_is_granted_when_the_configuration_allows_it() 
     let server = Server::start();
     server.kubectl("create namespace ns").succeeds();
     request(&server, "early", "workload");
-    let told = event(&server, "ns", "early", "Warning FailedScheduling");
-    assert!(told.starts_with("ConfigInvalid: "), "{told}");
+    let note = event(&server, "ns", "early", "Warning FailedScheduling");
+    assert!(note.starts_with("ConfigInvalid: "), "{note}");
     assert!(
-        told.contains("create the SchedulerConfiguration"),
-        "it says what to do: {told}"
+        note.contains("create the SchedulerConfiguration"),
+        "it says what to do: {note}"
     );
     configure(&server, &format!("{{{MCP}}}"));
     let why = pending(&server, "early", "UnknownPurpose");
@@ -165,14 +165,14 @@ fn a_pending_request_says_why_and_is_granted_when_the_configuration_allows_it() 
         why.contains("\"workload\"") && why.contains("\"mcp\""),
         "the purposes there are: {why}"
     );
-    let told = eventually("the event to say so", || {
+    let kind = eventually("the event to say so", || {
         let events = super::events(&server, "ns", "early");
         let found = events
             .into_iter()
             .find(|(_, note)| note.starts_with("UnknownPurpose: "));
         found.map(|(what, _)| what)
     });
-    assert_eq!(told, "Warning FailedScheduling");
+    assert_eq!(kind, "Warning FailedScheduling");
     configure(&server, &format!("{{{MCP}, {WORKLOAD}}}"));
     let cluster = grant(&server, "early");
     assert!(cluster.starts_with("workload-"), "{cluster}");
@@ -187,17 +187,17 @@ fn a_pending_request_says_why_and_is_granted_when_the_configuration_allows_it() 
 #[test]
 fn a_request_in_conflict_is_granted_when_clusters_change() {
     let server = server(&[PLATFORM]);
-    // A cluster of the name a new one would have, for something else.
+    // A cluster with the name of a new one, and another purpose.
     cluster(&server, "platform", "", "other");
     request(&server, "waits", "platform");
     let why = pending(&server, "waits", "ClusterConflict");
     assert!(why.contains("ns/platform"), "{why}");
-    let told = event(&server, "ns", "waits", "Warning FailedScheduling");
-    assert!(told.starts_with("ClusterConflict: "), "{told}");
-    // A cluster that can be used appears.
+    let note = event(&server, "ns", "waits", "Warning FailedScheduling");
+    assert!(note.starts_with("ClusterConflict: "), "{note}");
+    // A feasible cluster is created.
     cluster(&server, "helps", "", "platform");
     assert_eq!(grant(&server, "waits"), "helps");
-    // One that is given the purpose.
+    // A cluster to which the purpose is added.
     let other = server.kubectl("create namespace far").run();
     assert!(other.success);
     let text = "apiVersion: clusters.openmcp.cloud/v1alpha1\nkind: Cluster\nmetadata: {name: platform, namespace: far}\nspec: {profile: small, tenancy: Shared, purposes: [other]}\n---\n\
@@ -213,7 +213,7 @@ fn a_request_in_conflict_is_granted_when_clusters_change() {
         let request = server.kubectl("-n far get clusterrequest waits -o json").json();
         (request["status"]["cluster"]["name"] == "platform").then_some(())
     });
-    // And one whose name becomes free.
+    // And one whose name becomes available.
     let held = ", finalizers: [example.com/hold]";
     server.kubectl("create namespace last").succeeds();
     let text = format!(
@@ -252,7 +252,7 @@ fn what_concerns_no_waiting_request_costs_no_decision() {
         "purpose: workload",
     );
     request_with(&server, "held", ", labels: {hold: \"yes\"}", "purpose: workload");
-    // A barrier: all of these have been looked at when it is granted.
+    // A barrier: when it is granted, all of these have been processed.
     request(&server, "first", "mcp");
     grant(&server, "first");
     let before = eventually("the first ones to be counted", || {
@@ -264,7 +264,7 @@ fn what_concerns_no_waiting_request_costs_no_decision() {
         assert!(finalizers(&request).is_empty(), "{request}");
         assert!(request["status"]["phase"].is_null(), "{request}");
     }
-    // What a provider reports, a label nobody asks for, another cluster, a label of a request.
+    // A provider's status, an unused label, another cluster, a label of a request.
     for round in 0..3 {
         let status = format!(r#"{{"status":{{"observedGeneration":1,"phase":"Round{round}"}}}}"#);
         server
@@ -295,14 +295,14 @@ fn what_concerns_no_waiting_request_costs_no_decision() {
     request(&server, "barrier", "mcp");
     grant(&server, "barrier");
     counted(&server, "openmcp", before + 1);
-    // What was set aside is taken up when it no longer is.
+    // A request that was skipped is decided when it no longer is.
     server
         .kubectl("-n ns annotate clusterrequest ignored openmcp.cloud/operation-")
         .succeeds();
     assert!(grant(&server, "ignored").starts_with("spare"));
     server.kubectl("-n ns label clusterrequest held hold-").succeeds();
     grant(&server, "held");
-    // And asking for it has a granted request looked at once more.
+    // And a manual trigger causes another decision of a granted request.
     let before = decisions(&server, "openmcp");
     server
         .kubectl("-n ns annotate clusterrequest one openmcp.cloud/operation=reconcile")

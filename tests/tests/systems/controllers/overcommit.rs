@@ -1,9 +1,9 @@
-//! However many ask at once, no cluster is given more than it takes, and no more clusters are made than are
-//! needed.
+//! With any number of parallel requests, no cluster is overcommitted, and no more clusters are created than
+//! are needed.
 //!
-//! Clients create objects, which are bound as they are made or by the controllers, and others make bindings
-//! by hand, all at the same time. Optimized builds do it with 1,000 objects, others with fewer;
-//! `BERTH_SPEED_COUNT` says it otherwise.
+//! Clients create objects, which are bound at creation or by the controllers, and other clients create
+//! bindings, all at the same time. Optimized builds do it with 1,000 objects, others with fewer, by default
+//! or from `BERTH_SPEED_COUNT`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
 
-/// Number of clients that create at once, and of those that bind.
+/// Number of parallel clients that create, and of those that bind.
 const CLIENTS: usize = 16;
 const BINDERS: usize = 4;
 /// The deadline of the wait.
@@ -24,9 +24,9 @@ const LIMIT: Duration = Duration::from_secs(300);
 const TENANTS: usize = 20;
 
 fn count() -> usize {
-    let said = std::env::var("BERTH_SPEED_COUNT").ok();
+    let value = std::env::var("BERTH_SPEED_COUNT").ok();
     let usual = if cfg!(debug_assertions) { 200 } else { 1000 };
-    said.map_or(usual, |text| text.parse().unwrap())
+    value.map_or(usual, |text| text.parse().unwrap())
 }
 
 async fn create(client: &Client, path: &str, object: Value) {
@@ -40,7 +40,7 @@ async fn list(client: &Client, path: &str) -> Vec<Value> {
     answer.json()["items"].as_array().unwrap().clone()
 }
 
-/// Creates all of `objects` at `path`, and binds each by hand too, while the controllers do: one of them is
+/// Creates all of `objects` at `path`, and also binds each, while the controllers do the same: one of them is
 /// first.
 async fn create_and_bind(client: &Client, path: &str, namespace: &str, dialect: &str, objects: Vec<Value>) {
     let names: Vec<String> = objects
@@ -62,7 +62,7 @@ async fn create_and_bind(client: &Client, path: &str, namespace: &str, dialect: 
                 "/apis/scheduling.berth.dev/v1alpha1/namespaces/{namespace}/decisions/{name}/binding"
             );
             let answer = raw::write(client, Method::POST, &path, &binding).await;
-            // It is not there yet, it lost a race, or nothing has room for it.
+            // It does not exist yet, it lost a race, or no target has room for it.
             assert!(
                 [201, 404, 409, 422].contains(&answer.code),
                 "{}: {}",
@@ -180,7 +180,7 @@ async fn fill_seeds(auto_bind: &str) {
     let group = "/apis/core.gardener.cloud/v1beta1";
     let profile = json!({"apiVersion": "core.gardener.cloud/v1beta1", "kind": "CloudProfile", "metadata": {"name": "aws"}, "spec": {"type": "aws"}});
     create(&client, &format!("{group}/cloudprofiles"), profile).await;
-    // As many places as shoots but for the last seed's worth: so many stay unassigned.
+    // One seed less than the shoots need, so that the last seed's number of shoots stays unassigned.
     let per_seed = 5;
     let seeds = count() / per_seed - 1;
     for number in 0..seeds {

@@ -1,5 +1,5 @@
-//! Speed of binding many new objects. Optimized builds meet the limits; others show the same with fewer
-//! objects.
+//! Speed of bindings of many new objects. Optimized builds satisfy the limits; others run the same with
+//! fewer objects.
 
 use std::time::{Duration, Instant};
 
@@ -13,16 +13,16 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-/// Number of placements, and of clusters; `BERTH_SPEED_COUNT` says it otherwise.
+/// Number of placements and of clusters, by default or from `BERTH_SPEED_COUNT`.
 fn count() -> usize {
-    let said = std::env::var("BERTH_SPEED_COUNT").ok();
+    let value = std::env::var("BERTH_SPEED_COUNT").ok();
     let usual = if cfg!(debug_assertions) { 100 } else { 1000 };
-    said.map_or(usual, |text| text.parse().unwrap())
+    value.map_or(usual, |text| text.parse().unwrap())
 }
 
-/// The deadline of the wait: how long it took is printed, not judged.
+/// The deadline of the wait: the time is printed, not asserted.
 const LIMIT: Duration = Duration::from_secs(300);
-/// Number of clients that create at once.
+/// Number of parallel clients.
 const CLIENTS: usize = 16;
 
 fn resource(api_version: &str, kind: &str, plural: &str) -> ApiResource {
@@ -56,7 +56,7 @@ async fn put_status(api: &Api<DynamicObject>, objects: Vec<Value>) {
     updates.buffer_unordered(CLIENTS).collect::<Vec<()>>().await;
 }
 
-/// Waits until all objects of `api` are bound, as `is_bound` says.
+/// Waits until all objects of `api` satisfy `is_bound`.
 async fn until_bound(api: &Api<DynamicObject>, is_bound: fn(&Value) -> bool) {
     let start = Instant::now();
     let mut tick = tokio::time::interval(Duration::from_millis(100));
@@ -285,9 +285,10 @@ async fn fleet_placements(mode: &str) -> Duration {
     start.elapsed()
 }
 
-/// kcp's namespaces are measured where its controllers are tested: more than binding follows there.
+/// kcp's namespaces are measured in the tests of its controllers, since they have more steps than the
+/// binding.
 ///
-/// One test, so that the measurements do not share the machine.
+/// There is only one test, so that the measurements do not share the machine.
 #[tokio::test(flavor = "multi_thread")]
 async fn as_many_objects_as_clusters_made_at_once_are_all_bound() {
     for mode in ["Controller", "OnCreate"] {

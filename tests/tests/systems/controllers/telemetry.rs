@@ -1,4 +1,4 @@
-//! Observers of controllers' work: metrics by dialect and outcome, and a trace span per decision.
+//! Telemetry of the controllers: metrics by dialect and outcome, and a trace span per decision.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -30,7 +30,7 @@ impl Logging {
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let serves = lines.any(|line| line.is_ok_and(|line| line.starts_with("kubeconfig ")));
-        // Whatever is printed later must not fill the pipe.
+        // Later output must not fill the pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let started = Self { child, folder };
         assert!(serves, "{:?}", started.log());
@@ -74,7 +74,7 @@ impl Logging {
         })
     }
 
-    /// The value of one series, 0 where it has not been counted yet.
+    /// The value of one series, or 0 where it does not exist yet.
     fn metric(&self, series: &str) -> f64 {
         let text = self.kubectl("get --raw /metrics", "");
         let line = text.lines().find_map(|line| line.strip_prefix(series));
@@ -84,7 +84,7 @@ impl Logging {
 
 impl Drop for Logging {
     fn drop(&mut self) {
-        // Both fail only when the server has ended already, which is what is wanted here.
+        // Both fail only when the server has already ended, which is the goal.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -101,7 +101,7 @@ const OBJECTS: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n--
     apiVersion: scheduling.kcp.dev/v1alpha1\nkind: Location\nmetadata: {name: east}\n\
     spec: {resource: {group: workloads.kcp.dev, version: v1alpha1, resource: workloadclusters}}\n";
 
-/// Each dialect with the object that wants a place and finds none, and how that ends.
+/// Each dialect with an object without a feasible place, and the outcome.
 const ENDS: [(&str, &str, &str); 5] = [
     ("gardener", "shoots.core.gardener.cloud/ns/s", "Unschedulable"),
     (
@@ -122,7 +122,7 @@ const ENDS: [(&str, &str, &str); 5] = [
     ("kcp", "namespaces/ns", "Unschedulable"),
 ];
 
-/// Of each system: the examples to load first, the demand's, and the demand.
+/// For each system, the examples to load first, the example of the demand, and the demand.
 const PLACED: [(&str, &[&str], &str, &str); 5] = [
     (
         "openmcp",
@@ -223,7 +223,7 @@ fn every_decision_is_counted_timed_and_traced() {
             "{span}"
         );
     }
-    // What waits for a seed is tried again by time.
+    // A shoot that waits for a seed is tried again after a time.
     eventually("the shoot to be tried again", || {
         (server.metric("workqueue_retries_total{name=\"gardener\"}") >= 1.0).then_some(())
     });

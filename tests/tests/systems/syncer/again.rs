@@ -1,5 +1,5 @@
-//! A workload cluster that is registered again: its WorkloadCluster, or the whole hub, was lost and made
-//! anew.
+//! A workload cluster that is registered again: its WorkloadCluster, or the whole hub, was lost and created
+//! again.
 
 use serde_json::Value;
 
@@ -7,8 +7,8 @@ use crate::syncer::world::{World, register, until};
 
 const MARK: &str = "internal.workloads.kcp.dev/cluster";
 
-/// A config map in a namespace, which is made.
-fn filled(world: &World, namespace: &str, names: &[&str]) {
+/// Creates a namespace with config maps, and waits for their copies.
+fn fill(world: &World, namespace: &str, names: &[&str]) {
     world.place(namespace);
     for name in names {
         world
@@ -23,8 +23,8 @@ fn uid(object: &Value) -> &str {
     object["metadata"]["uid"].as_str().expect("a uid")
 }
 
-/// Waits until the copy is the one it was, with the mark of the registration of today.
-fn taken_over(world: &World, namespace: &str, name: &str, before: &Value) {
+/// Waits until the same copy has the mark of the current registration.
+fn wait_for_takeover(world: &World, namespace: &str, name: &str, before: &Value) {
     let east = &world.clusters[0];
     let copy = until(&format!("{namespace}/{name} to be taken over"), || {
         let copy = east.copy("configmap", namespace, name)?;
@@ -36,8 +36,8 @@ fn taken_over(world: &World, namespace: &str, name: &str, before: &Value) {
     assert_eq!(uid(&copy), uid(before), "it was never away");
 }
 
-/// Waits until nothing on the cluster stands for `namespace`.
-fn gone(world: &World, namespace: &str) {
+/// Waits until the cluster has no copy of `namespace`.
+fn wait_for_removal(world: &World, namespace: &str) {
     until(&format!("{namespace} to go"), || {
         match world.clusters[0].namespace(namespace) {
             None => Ok(()),
@@ -50,14 +50,14 @@ fn gone(world: &World, namespace: &str) {
 fn a_workload_cluster_registered_again_keeps_its_copies_and_what_is_left_goes() {
     let mut world = World::new(&["east"]);
     let syncer = world.sync(0);
-    filled(&world, "stay", &["one"]);
-    filled(&world, "gone", &["one"]);
-    filled(&world, "half", &["keep", "drop"]);
+    fill(&world, "stay", &["one"]);
+    fill(&world, "gone", &["one"]);
+    fill(&world, "half", &["keep", "drop"]);
     let before = |namespace: &str, name: &str| world.clusters[0].arrived("configmap", namespace, name);
     let (one, keep) = (before("stay", "one"), before("half", "keep"));
     let home = world.clusters[0].namespace("stay").expect("it is there");
     let theirs = &world.clusters[0].server;
-    // What the syncer did not make, though it looks much like it.
+    // An object that looks like a copy, but is not the syncer's.
     theirs
         .kubectl_args(&["-n", &home, "create", "configmap", "theirs", "--from-literal=a=b"])
         .succeeds();
@@ -76,9 +76,9 @@ fn a_workload_cluster_registered_again_keeps_its_copies_and_what_is_left_goes() 
     world.clusters[0].identifier = register(&world.hub, "east");
     let _syncer = world.sync_with(0, &["--remove-leftovers-after", "5s"]);
 
-    taken_over(&world, "stay", "one", &one);
-    taken_over(&world, "half", "keep", &keep);
-    gone(&world, "gone");
+    wait_for_takeover(&world, "stay", "one", &one);
+    wait_for_takeover(&world, "half", "keep", &keep);
+    wait_for_removal(&world, "gone");
     until("half/drop to go", || {
         match world.clusters[0].copy("configmap", "half", "drop") {
             Err(problem) if problem.contains("NotFound") => Ok(()),
@@ -96,12 +96,12 @@ fn a_workload_cluster_registered_again_keeps_its_copies_and_what_is_left_goes() 
 fn copies_of_a_lost_hub_are_told_and_taken_over_with_adopt_alone() {
     let lost = World::new(&["east"]);
     let syncer = lost.sync(0);
-    filled(&lost, "n1", &["c"]);
-    filled(&lost, "n2", &["c"]);
+    fill(&lost, "n1", &["c"]);
+    fill(&lost, "n2", &["c"]);
     let before = lost.clusters[0].arrived("configmap", "n1", "c");
     syncer.kill();
 
-    // The hub anew: other uids, the same names, and no n2. The namespace default is synced, too.
+    // A new hub with other uids, the same names, and without n2. The namespace default is synced, too.
     let mut world = World::new(&["east"]);
     let was = lost.clusters[0].identifier.clone();
     for (new, old) in world.clusters.iter_mut().zip(lost.clusters) {
@@ -114,11 +114,11 @@ fn copies_of_a_lost_hub_are_told_and_taken_over_with_adopt_alone() {
         .hub
         .kubectl("-n n1 create configmap c --from-literal=a=b")
         .succeeds();
-    let said = world.condition(0, "Synced", |known| {
+    let condition = world.condition(0, "Synced", |known| {
         let message = known["message"].as_str().unwrap_or_default();
         known["reason"] == "ObjectsNotSynced" && message.contains(&format!("3 of {was}"))
     });
-    let message = said["message"].as_str().expect("a message");
+    let message = condition["message"].as_str().expect("a message");
     assert!(
         message.contains(&format!("berth syncer --adopt {was}")),
         "{message}"
@@ -128,7 +128,7 @@ fn copies_of_a_lost_hub_are_told_and_taken_over_with_adopt_alone() {
     syncer.kill();
 
     let _syncer = world.sync_with(0, &[&leftovers[..], &["--adopt", &was]].concat());
-    taken_over(&world, "n1", "c", &before);
-    gone(&world, "n2");
+    wait_for_takeover(&world, "n1", "c", &before);
+    wait_for_removal(&world, "n2");
     world.condition(0, "Synced", |known| known["status"] == "True");
 }

@@ -1,5 +1,4 @@
-//! A syncer that is killed at any point and started again finishes what it began: nothing doubled, nothing
-//! lost.
+//! A syncer that is killed at any point and started again completes its work: no copy is doubled or lost.
 
 use serde_json::Value;
 
@@ -7,7 +6,7 @@ use crate::syncer::world::{Cluster, World, until};
 
 const COUNT: usize = 40;
 
-/// Number of our config maps on the cluster.
+/// The copied config maps of the test on the cluster.
 fn copies(cluster: &Cluster) -> Result<Vec<Value>, String> {
     let list = cluster.server.kubectl_args(&[
         "get",
@@ -21,7 +20,7 @@ fn copies(cluster: &Cluster) -> Result<Vec<Value>, String> {
     Ok(list.json()["items"].as_array().expect("a list").clone())
 }
 
-/// Lets the syncer work until `reached` holds, and kills it there; as often as there are numbers.
+/// For each of `points`, starts the syncer and kills it when `reached` is true.
 fn kill_at(
     world: &World,
     points: impl Iterator<Item = usize>,
@@ -51,7 +50,7 @@ fn a_syncer_killed_again_and_again_converges_both_ways() {
         .collect();
     hub.kubectl("apply -f -").input(maps.join("---\n")).succeeds();
 
-    // On the way down.
+    // While copies are created.
     kill_at(&world, [1, 12, 25].into_iter(), |point| {
         Ok(copies(east)?.len() >= point)
     });
@@ -81,11 +80,11 @@ fn a_syncer_killed_again_and_again_converges_both_ways() {
         );
     }
 
-    // On the way out: every object upstream is held until its copy is gone.
+    // While copies are deleted: every object of the hub has a finalizer until its copy is deleted.
     hub.kubectl("-n app delete configmaps --all --wait=false")
         .succeeds();
     kill_at(&world, [COUNT - 1, COUNT / 2, 5].into_iter(), |point| {
-        // Read first what is held: whatever copy is there afterwards belongs to one of them.
+        // The objects with finalizers are read first, so every later copy must belong to one of them.
         let held = hub.kubectl("-n app get configmaps -o json").json();
         let left = copies(east)?.len();
         assert!(

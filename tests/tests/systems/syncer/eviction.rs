@@ -1,5 +1,5 @@
-//! A workload cluster is evacuated: everything goes to another one first, and leaves the old one in the
-//! documented order.
+//! The eviction of a workload cluster: all objects are first copied to another one, and then leave the
+//! old one in the documented order.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
     old.arrived("deployment", "app", "web");
     assert_eq!(new.namespace("app"), None);
 
-    // The other one has to be ready before it can be chosen.
+    // The other one must be ready before it can be picked.
     hub.kubectl_args(&[
         "wait",
         "--for=condition=Ready",
@@ -41,7 +41,7 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
     ])
     .succeeds();
 
-    // A coordination controller holds the deployment where it is.
+    // A coordination controller's finalizer keeps the deployment.
     let soft = format!("finalizers.workloads.kcp.dev/{}", old.identifier);
     hub.kubectl_args(&[
         "-n",
@@ -56,8 +56,8 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
     hub.kubectl_args(&["patch", "workloadcluster", &old.name, "--type=merge", "-p", evict])
         .succeeds();
 
-    // 1: the new cluster is chosen in the same write that asks the old one to leave. Everything arrives
-    // there.
+    // 1: the write that picks the new cluster also starts the removal from the old one. All objects
+    // arrive on the new one.
     world.placement("app", |placement| {
         state(placement, &old.identifier) == Some("Removing")
             && state(placement, &new.identifier) == Some("Bound")
@@ -65,7 +65,8 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
     new.arrived("configmap", "app", "settings");
     new.arrived("deployment", "app", "web");
 
-    // 2 to 8: what nobody holds leaves the old one, label, finalizer and annotation with it.
+    // 2 to 8: objects without other finalizers leave the old one, together with label, finalizer and
+    // annotation.
     until("the config map to leave", || {
         let upstream = hub.kubectl("-n app get configmap settings -o json").json();
         let traces = upstream["metadata"].to_string().matches(&old.identifier).count();
@@ -75,11 +76,15 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
         }
     });
 
-    // 5: the deployment waits, seen as being deleted, still running; and with it the namespace.
+    // 5: the deployment waits with a deletion timestamp in the view, and still runs; the namespace
+    // waits as well.
     let seen = old
-        .seen(hub, &["-n", "app", "get", "deployment", "web", "-o", "json"])
+        .view_kubectl(hub, &["-n", "app", "get", "deployment", "web", "-o", "json"])
         .json();
-    assert!(seen["metadata"]["deletionTimestamp"].is_string(), "{seen}");
+    assert!(
+        seen["metadata"]["deletionTimestamp"].is_string(),
+        "{view_kubectl}"
+    );
     let copy = old.copy("deployment", "app", "web").expect("it is held");
     assert!(copy["metadata"]["deletionTimestamp"].is_null(), "{copy}");
     let stored = hub.kubectl("-n app get deployment web -o json").json();
@@ -91,7 +96,8 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
     let namespace = hub.kubectl("get namespace app -o json").json();
     assert_eq!(namespace["metadata"]["labels"][&label], "Sync");
 
-    // 9 to 11: let go of softly, it goes, the namespace after it, and the placement forgets the cluster.
+    // 9 to 11: without the soft finalizer, it leaves, then the namespace, and the placement no longer has the
+    // cluster.
     hub.kubectl_args(&["-n", "app", "annotate", "deployment", "web", &format!("{soft}-")])
         .succeeds();
     world.placement("app", |placement| {

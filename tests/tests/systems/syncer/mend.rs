@@ -1,4 +1,4 @@
-//! Damage to the copies on a workload cluster, and a cluster that does not answer.
+//! Damage of copies on a workload cluster, and a cluster that does not answer.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::syncer::world::{Cluster, World, until};
 
 const MARK: &str = "internal.workloads.kcp.dev/cluster";
 
-/// Waits until the label that says whose an object is stands on it again.
+/// Waits until an object has its mark again.
 fn marked(cluster: &Cluster, arguments: &[&str]) {
     until("the mark", || {
         let object = cluster
@@ -53,7 +53,7 @@ fn what_is_taken_off_or_put_into_copies_is_mended_and_goes_with_its_namespace() 
         }
     });
 
-    // A mark that is lost while nobody looks does not keep the namespace for ever.
+    // A mark that is lost while the syncer is down does not keep the namespace for ever.
     syncer.kill();
     below(&["label", "namespace", &home, &unmark]);
     hub.kubectl("delete namespace app --wait=false").succeeds();

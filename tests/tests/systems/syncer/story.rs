@@ -1,5 +1,5 @@
-//! A namespace is placed: what is in it arrives, its status returns, changes follow, and what is deleted
-//! goes.
+//! A namespace is placed: its objects are copied, their status returns, changes follow, and deleted objects
+//! are deleted.
 
 use serde_json::json;
 
@@ -33,12 +33,12 @@ fn what_is_in_a_placed_namespace_arrives_and_its_status_returns() {
     let web = east.arrived("deployment", "app", "web");
     assert_eq!(web["spec"]["replicas"], 2);
 
-    // The finalizer is on the object before its copy is made, and stays.
+    // The object has the finalizer before its copy is created, and keeps it.
     let held = hub.kubectl("-n app get deployment web -o json").json();
     let finalizer = format!("workloads.kcp.dev/syncer-{}", east.identifier);
     assert_eq!(held["metadata"]["finalizers"], json!([finalizer]));
 
-    // The cluster reports; the status is read on the hub, of the hub's generation.
+    // The cluster reports; the hub has the status, for the hub's generation.
     let home = east.namespace("app").expect("it is there");
     let status = json!({"status": {"readyReplicas": 2, "replicas": 2, "observedGeneration": web["metadata"]["generation"]}});
     let patch = status.to_string();
@@ -67,7 +67,7 @@ fn what_is_in_a_placed_namespace_arrives_and_its_status_returns() {
     );
     assert!(hub.kubectl("-n app get deployments").succeeds().contains("2/2"));
 
-    // Changes follow: new ones, and what somebody changes on the cluster is changed back.
+    // Changes of the hub are copied, and changes on the cluster are reverted.
     hub.kubectl("-n app scale deployment web --replicas=5").succeeds();
     until("the new number", || {
         let web = east.copy("deployment", "app", "web")?;
@@ -93,7 +93,7 @@ fn what_is_in_a_placed_namespace_arrives_and_its_status_returns() {
             .ok_or_else(|| settings.to_string())
     });
 
-    // What is deleted goes from both, the copy first.
+    // Deleted objects are deleted on both, the copy first.
     hub.kubectl("-n app delete configmap settings --wait=false")
         .succeeds();
     until("the end of it", || {
@@ -120,7 +120,7 @@ fn a_syncer_ends_in_order_when_it_is_told_to() {
     let syncer = world.sync(0);
     world.place("app");
     assert_eq!(syncer.terminate(), Some(0));
-    // Another one goes on where it ended.
+    // Another syncer continues where it ended.
     world.hub.kubectl("-n app create configmap later").succeeds();
     let _syncer = world.sync(0);
     world.clusters[0].arrived("configmap", "app", "later");
@@ -135,7 +135,7 @@ fn nothing_of_a_namespace_elsewhere_or_of_nobody_arrives() {
         "labels": {"experimental.workloads.kcp.dev/scheduling-disabled": "true"}}});
     hub.kubectl("apply -f -").input(disabled.to_string()).succeeds();
     hub.kubectl("-n private create configmap secret-plan").succeeds();
-    // What comes after it has arrived: so what was to come before has not.
+    // The next object has arrived, so an earlier one would have arrived as well.
     world.place("app");
     hub.kubectl("-n app create configmap barrier").succeeds();
     east.arrived("configmap", "app", "barrier");

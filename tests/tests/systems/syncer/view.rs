@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::syncer::world::{World, deployment, until};
 
-/// A namespace on the one cluster, with a config map and a deployment in it.
+/// Starts with a namespace on the only cluster, with a config map and a deployment in it.
 fn placed() -> World {
     let world = World::new(&["east"]);
     let syncer = world.sync(0);
@@ -34,7 +34,7 @@ fn kubectl_reads_a_view_as_any_other_server() {
     hub.kubectl("-n kube-own create configmap elsewhere").succeeds();
     let seen = |arguments: &str| {
         let split: Vec<&str> = arguments.split_whitespace().collect();
-        east.seen(hub, &split)
+        east.view_kubectl(hub, &split)
     };
     let resources = seen("api-resources").succeeds();
     for (name, there) in [
@@ -100,7 +100,7 @@ fn a_watch_of_a_view_shows_what_enters_and_leaves() {
         "-o",
         "json",
     ];
-    let mut child = east.seen(hub, &arguments).spawn();
+    let mut child = east.view_kubectl(hub, &arguments).spawn();
     let lines = BufReader::new(child.stdout.take().expect("the output is piped")).lines();
     let (sender, events) = std::sync::mpsc::channel();
     let reading = std::thread::spawn(move || {
@@ -129,7 +129,7 @@ fn a_watch_of_a_view_shows_what_enters_and_leaves() {
     ])
     .succeeds();
     assert!(next().contains("MODIFIED"));
-    // No syncer holds it: it goes at once.
+    // It has no finalizer of a syncer, so it is deleted immediately.
     hub.kubectl("-n app delete configmap more").succeeds();
     until("its end", || match next().contains("DELETED") {
         true => Ok(()),
@@ -147,7 +147,7 @@ fn a_syncer_writes_its_finalizer_and_the_status_and_nothing_else() {
     let patch = |resource: &str, more: &[&str], patch: &str| {
         let mut arguments = vec!["-n", "app", "patch", resource, "web", "--type=merge", "-p", patch];
         arguments.extend(more);
-        east.seen(hub, &arguments)
+        east.view_kubectl(hub, &arguments)
     };
     patch(
         "deployment",
@@ -207,7 +207,7 @@ fn a_view_is_for_whom_it_was_granted_to() {
     );
 }
 
-/// The events of a watch of the view, as they come.
+/// Starts a watch of the view, and returns its events.
 fn watched(
     world: &World,
     query: &str,
@@ -235,10 +235,10 @@ fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_g
     let world = placed();
     let (hub, east) = (&world.hub, &world.clusters[0]);
     let got = || {
-        east.seen(hub, &["-n", "app", "get", "deployment", "web", "-o", "json"])
+        east.view_kubectl(hub, &["-n", "app", "get", "deployment", "web", "-o", "json"])
             .json()
     };
-    east.seen(
+    east.view_kubectl(
         hub,
         &[
             "-n",
@@ -258,7 +258,7 @@ fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_g
     let version = before["metadata"]["resourceVersion"].as_str().expect("a version");
     let (mut open, events) = watched(&world, &format!("resourceVersion={version}"));
 
-    // From now on the cluster has a status of its own, which it has not reported yet. The object is not
+    // From now on, the cluster has a separate status, which it has not reported yet. The object is not
     // written.
     hub.kubectl(
         "annotate workloadcluster east featuregates.experimental.workloads.kcp.dev/advancedscheduling=true",
@@ -279,7 +279,7 @@ fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_g
         None
     );
 
-    // One that comes back with what it knew lists again, too; from there on all agree.
+    // A watch from an old version must list again as well; from then on, all are consistent.
     let (mut stale, events) = watched(&world, &format!("resourceVersion={version}"));
     let ended = events
         .recv_timeout(crate::syncer::world::PATIENCE)
@@ -290,7 +290,7 @@ fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_g
     );
     stale.wait().expect("kubectl ends");
     let list = east
-        .seen(hub, &["-n", "app", "get", "deployments", "-o", "json"])
+        .view_kubectl(hub, &["-n", "app", "get", "deployments", "-o", "json"])
         .json();
     assert_eq!(list["items"][0].get("status"), after.get("status"));
     let (mut fresh, events) = watched(&world, "resourceVersion=0");

@@ -1,4 +1,4 @@
-//! Services and deployments as `kubectl` users expect them, although nothing runs them here.
+//! Services and deployments as `kubectl` users expect them, although no workloads run here.
 
 use berth_tests::Server;
 
@@ -118,7 +118,7 @@ fn editors_write_and_viewers_read_them() {
     ] {
         let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
         let subresource = format!("--subresource={subresource}");
-        let asked = [
+        let words = [
             "-n",
             "app",
             "auth",
@@ -129,7 +129,7 @@ fn editors_write_and_viewers_read_them() {
             "--as",
             user,
         ];
-        let answer = server.kubectl_args(&asked).run();
+        let answer = server.kubectl_args(&words).run();
         assert_eq!(
             answer.out.trim() == "yes",
             may,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Time limit of a test's waits: the machine may be slow.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Asks until there is an answer; the last refusal is shown when there is none in time.
+/// Calls `ask` until it succeeds; fails after the deadline with the last error.
 pub(super) fn until<T>(what: &str, mut ask: impl FnMut() -> Result<T, String>) -> T {
     let start = Instant::now();
     loop {
@@ -28,13 +28,13 @@ pub(super) struct Syncer {
 }
 
 impl Syncer {
-    /// Kills it without warning.
+    /// Kills the syncer without warning.
     pub(super) fn kill(mut self) {
         self.child.kill().expect("the syncer runs");
         self.child.wait().expect("the syncer ends");
     }
 
-    /// Asks it to end, and gives its exit code.
+    /// Terminates the syncer, and returns its exit code.
     pub(super) fn terminate(mut self) -> Option<i32> {
         let id = self.child.id().to_string();
         let sent = Command::new("kill")
@@ -53,18 +53,18 @@ impl Syncer {
 
 impl Drop for Syncer {
     fn drop(&mut self) {
-        // Both fail only when it has ended already, which is what is wanted here.
+        // Both fail only when it has already ended, which is the goal.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// One workload cluster, with the name its WorkloadCluster has on the hub.
+/// One workload cluster, with the name of its WorkloadCluster on the hub.
 pub(super) struct Cluster {
     pub(super) name: String,
     pub(super) identifier: String,
     pub(super) server: Server,
-    /// A kubeconfig of the hub whose server is the cluster's view.
+    /// A kubeconfig for the cluster's view of the hub.
     pub(super) view: PathBuf,
 }
 
@@ -84,7 +84,7 @@ spec:
 ";
 
 impl World {
-    /// A hub with the workload clusters `names`, which nobody speaks for yet.
+    /// Starts a hub with the workload clusters `names`, without syncers.
     pub(super) fn new(names: &[&str]) -> Self {
         let hub = Server::start();
         hub.kubectl("apply -f -").input(LOCATION).succeeds();
@@ -92,12 +92,12 @@ impl World {
         Self { hub, clusters }
     }
 
-    /// Starts the syncer of a cluster, which says every second that it is alive.
+    /// Starts the syncer of a cluster, with a heartbeat every second.
     pub(super) fn sync(&self, cluster: usize) -> Syncer {
         self.sync_with(cluster, &[])
     }
 
-    /// Syncs with `more` arguments.
+    /// Starts the syncer with `more` arguments.
     pub(super) fn sync_with(&self, cluster: usize, more: &[&str]) -> Syncer {
         let cluster = &self.clusters[cluster];
         let child = Command::new(berth())
@@ -114,7 +114,8 @@ impl World {
         Syncer { child }
     }
 
-    /// Waits until the condition of `kind` of the WorkloadCluster of `cluster` is as `wanted`; gives it.
+    /// Waits until the condition `kind` of the WorkloadCluster of `cluster` satisfies `wanted`, and returns
+    /// it.
     pub(super) fn condition(&self, cluster: usize, kind: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let name = &self.clusters[cluster].name;
         until(&format!("the condition {kind} of {name}"), || {
@@ -131,7 +132,7 @@ impl World {
         })
     }
 
-    /// Makes a namespace on the hub and waits until it is bound to some cluster; gives its placement.
+    /// Creates a namespace on the hub, waits until it is bound to a cluster, and returns its placement.
     pub(super) fn place(&self, namespace: &str) -> Value {
         self.hub
             .kubectl_args(&["create", "namespace", namespace])
@@ -141,7 +142,7 @@ impl World {
         })
     }
 
-    /// Waits until the placement of `namespace` is as `wanted`.
+    /// Waits until the placement of `namespace` satisfies `wanted`.
     pub(super) fn placement(
         &self,
         namespace: &str,
@@ -164,7 +165,7 @@ impl World {
     }
 }
 
-/// Makes the WorkloadCluster `name`, and gives its identifier.
+/// Creates the WorkloadCluster `name`, and returns its identifier.
 pub(super) fn register(hub: &Server, name: &str) -> String {
     let cluster = json!({"apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
         "metadata": {"name": name}, "spec": {}});
@@ -200,13 +201,13 @@ impl Cluster {
         Self {
             name: name.to_owned(),
             identifier,
-            // Where nothing is placed, the keys that a syncer marks its copies with are ordinary ones.
+            // In a server that does not decide, the keys of a syncer's marks are not guarded.
             server: Server::start_with(&["--source=kcp=off"]),
             view,
         }
     }
 
-    /// The namespace here that stands for `namespace` of the hub.
+    /// The local namespace of the copies of the hub's `namespace`.
     pub(super) fn namespace(&self, namespace: &str) -> Option<String> {
         let list = self.server.kubectl("get namespaces -o json").json();
         let found = list["items"].as_array().expect("a list").iter().find(|item| {
@@ -219,7 +220,7 @@ impl Cluster {
         found.map(|item| item["metadata"]["name"].as_str().expect("a name").to_owned())
     }
 
-    /// The object that stands for one in `namespace` of the hub, where it is here.
+    /// The copy of an object in the hub's `namespace`.
     pub(super) fn copy(&self, resource: &str, namespace: &str, name: &str) -> Result<Value, String> {
         let home = self
             .namespace(namespace)
@@ -231,20 +232,20 @@ impl Cluster {
         parsed(&got)
     }
 
-    /// Returns the object, once it is here.
+    /// Waits until the copy exists, and returns it.
     pub(super) fn arrived(&self, resource: &str, namespace: &str, name: &str) -> Value {
         until(&format!("{resource} {name} on {}", self.name), || {
             self.copy(resource, namespace, name)
         })
     }
 
-    /// `kubectl` on the hub through this cluster's view, as its syncer.
-    pub(super) fn seen(&self, hub: &Server, arguments: &[&str]) -> berth_tests::Kubectl {
+    /// A call of `kubectl` with this cluster's view of the hub, as its syncer.
+    pub(super) fn view_kubectl(&self, hub: &Server, arguments: &[&str]) -> berth_tests::Kubectl {
         hub.kubectl_as(&self.view, arguments)
     }
 }
 
-/// Answer of `kubectl get -o json`.
+/// The answer of `kubectl get -o json`.
 pub(super) fn parsed(got: &Output) -> Result<Value, String> {
     match got.success {
         true => serde_json::from_str(&got.out).map_err(|problem| problem.to_string()),
@@ -252,7 +253,7 @@ pub(super) fn parsed(got: &Output) -> Result<Value, String> {
     }
 }
 
-/// All that a syncer needs: its view, and its heartbeat.
+/// The rights of a syncer: its view, and its heartbeat.
 fn grant(user: &str, cluster: &str) -> String {
     format!(
         "

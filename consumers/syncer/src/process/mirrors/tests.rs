@@ -58,8 +58,8 @@ fn key(kind: usize, name: &str) -> Key {
 }
 
 impl Mirrors {
-    fn see(&mut self, side: Side, kind: usize, seen: Observations) -> Vec<Key> {
-        self.take(Observation { side, kind, seen })
+    fn see(&mut self, side: Side, kind: usize, content: Observations) -> Vec<Key> {
+        self.take(Observation { side, kind, content })
     }
 
     fn list(&mut self, side: Side, kind: usize, objects: &[Value]) -> Vec<Key> {

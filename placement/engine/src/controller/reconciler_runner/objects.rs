@@ -1,4 +1,4 @@
-//! The objects a reconciler sees: lists of the resources it watches.
+//! The objects that a reconciler sees: lists of its watched resources.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use berth_apimachinery::{GroupResource, Key, Object};
 use berth_dialect_contract::Objects;
 use berth_storage::{Collection, Source};
 
-/// One list per resource. They are cheap to take, and nothing in them changes.
+/// One list per resource. Lists are cheap to get, and immutable.
 pub(super) struct Lists(BTreeMap<GroupResource, Collection>);
 
 impl Lists {
-    /// Objects of `resources` that `source` has at hand.
+    /// The cached objects of `resources` in `source`.
     pub(super) fn of(source: &dyn Source, resources: &[GroupResource]) -> Self {
         let lists = resources
             .iter()

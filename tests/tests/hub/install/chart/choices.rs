@@ -1,4 +1,5 @@
-//! Objects of the chart, for every pair of choices, beside the output of `berth manifests` for the same.
+//! Objects of the chart, for every pair of options, compared with the output of `berth manifests` for the
+//! same options.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,8 @@ use super::*;
 
 const PLACES: [&str; 3] = ["hub", "owned", "off"];
 
-/// One way to install: a place for each system, who issues the certificate, where Berth stores objects.
+/// Options of an installation: a source for each system, the issuer of the certificate, and Berth's
+/// store.
 #[derive(Clone, Debug)]
 struct Choice {
     places: [&'static str; SYSTEMS.len()],
@@ -19,7 +21,7 @@ struct Choice {
 }
 
 impl Choice {
-    /// All of them in which a system is on.
+    /// All combinations with at least one system.
     fn all() -> impl Iterator<Item = Self> {
         let ways = PLACES.len().pow(6);
         (0..ways * 8).filter_map(move |number| {
@@ -35,14 +37,13 @@ impl Choice {
                 etcd: switches & 2 != 0,
                 observe: switches & 4 != 0,
             };
-            // What Berth would store itself is nothing to look at.
+            // Berth's own objects cannot be observed.
             let possible = !choice.observe || !places.contains(&"owned");
             (possible && places.iter().any(|place| *place != "off")).then_some(choice)
         })
     }
 
-    /// Enough of them to have every two choices together: each time the one with most pairs that are not
-    /// there yet.
+    /// Enough combinations for every pair of options: always the one with the most missing pairs.
     fn pairs() -> Vec<Self> {
         let all: Vec<(Self, BTreeSet<(String, String)>)> = Self::all()
             .map(|choice| {
@@ -94,12 +95,12 @@ impl Choice {
             .collect()
     }
 
-    /// For the chart.
+    /// The chart's values.
     fn values(&self) -> String {
         let mut values = self.sources("sources.");
         values.push(format!("certManager.enabled={}", self.cert_manager));
         values.push(format!("mode={}", self.mode()));
-        // As many as `berth manifests` takes.
+        // The number of `berth manifests`.
         values.push("replicas=1".to_owned());
         if self.etcd {
             values.push("storage=etcd,etcd.servers={https://etcd:2379}".to_owned());
@@ -107,7 +108,7 @@ impl Choice {
         values.join(",")
     }
 
-    /// For `berth manifests`.
+    /// The flags of `berth manifests`.
     fn flags(&self) -> Vec<String> {
         let mut flags = self.sources("--source=");
         flags.push("--replicas=1".to_owned());
@@ -128,14 +129,14 @@ impl Choice {
     }
 }
 
-/// Objects by what they are, without what only the chart has.
+/// Objects by kind and name, without the chart's own ones.
 fn by_name(text: &str) -> BTreeMap<String, Value> {
     let mut all: BTreeMap<String, Value> = objects(text)
         .into_iter()
         .map(|mut object| {
             match object["kind"].as_str() {
                 Some("Deployment") => without_the_charts_own(&mut object["spec"]["template"]["spec"]),
-                // Rules are a set, and whose come first is of no consequence.
+                // Rules are a set; their order has no effect.
                 Some("ClusterRole") => {
                     if let Some(rules) = object["rules"].as_array_mut() {
                         rules.sort_by_key(Value::to_string);
@@ -150,7 +151,7 @@ fn by_name(text: &str) -> BTreeMap<String, Value> {
             (name(&object), object)
         })
         .collect();
-    // Helm makes it itself.
+    // Helm creates it itself.
     all.remove("Namespace /berth-system");
     all
 }
@@ -166,8 +167,8 @@ fn without_the_charts_own(pod: &mut Value) {
     container.remove("imagePullPolicy");
 }
 
-/// Fields that mean something by being empty or false.
-const MEANT: [&str; 7] = [
+/// Fields whose empty or false value has a meaning.
+const MEANINGFUL: [&str; 7] = [
     "allowPrivilegeEscalation",
     "default",
     "emptyDir",
@@ -177,8 +178,7 @@ const MEANT: [&str; 7] = [
     "storage",
 ];
 
-/// Paths at which `value` has parts that a server leaves out again: nulls, flags that are off, empty lists
-/// and maps.
+/// Collects paths of parts of `value` that a server drops: nulls, false flags, empty lists and maps.
 fn left_out(value: &Value, path: &str, found: &mut Vec<String>) {
     let is_nothing = match value {
         Value::Null | Value::Bool(false) => true,
@@ -186,7 +186,7 @@ fn left_out(value: &Value, path: &str, found: &mut Vec<String>) {
         Value::Array(items) => items.is_empty(),
         _ => false,
     };
-    if is_nothing && (value.is_null() || !MEANT.iter().any(|name| path.ends_with(&format!(".{name}")))) {
+    if is_nothing && (value.is_null() || !MEANINGFUL.iter().any(|name| path.ends_with(&format!(".{name}")))) {
         found.push(format!("{path}: {value}"));
     }
     match value {

@@ -1,9 +1,9 @@
-//! The rendered chart is on the hub afterwards: nothing that a kube-apiserver leaves out or changes, which
-//! whoever compares the two (Argo CD, `helm diff`) would show as a difference for ever.
+//! The hub stores the rendered chart unchanged: a part that kube-apiserver drops or changes would be a
+//! permanent difference in comparing tools (Argo CD, `helm diff`).
 
 use super::*;
 
-/// Kinds of others that the chart makes objects of.
+/// Defines other projects' kinds that the chart uses.
 fn define_others(hub: &Hub) {
     for (group, version, kind, plural) in [
         ("cert-manager.io", "v1", "Certificate", "certificates"),
@@ -31,7 +31,8 @@ fn define_others(hub: &Hub) {
     }
 }
 
-/// Paths at which `live` differs from `rendered`, or has nothing. A hub fills in more.
+/// Collects paths at which `live` differs from `rendered` or lacks a value. Additional values of the
+/// hub are ignored.
 fn changed(rendered: &Value, live: &Value, path: &str, found: &mut Vec<String>) {
     match (rendered, live) {
         (Value::Object(fields), Value::Object(there)) => {
@@ -45,7 +46,7 @@ fn changed(rendered: &Value, live: &Value, path: &str, found: &mut Vec<String>) 
                 changed(item, live, &format!("{path}[{index}]"), found);
             }
         }
-        // A null says nothing, and no server keeps it.
+        // A null has no meaning, and servers drop it.
         (rendered, live) if rendered == live && !rendered.is_null() => {}
         (rendered, live) => found.push(format!("{path}: {rendered}, and on the hub {live}")),
     }
@@ -64,7 +65,7 @@ fn a_hub_keeps_everything_as_it_is_rendered() {
         "mode=decide,sources.fleet=owned,sources.gardener=owned,sources.karmada=owned,sources.kcp=owned,sources.ocm=owned,sources.openmcp=owned,replicas=1,\
          persistence.storageClassName=fast,nodeSelector.disk=ssd,tolerations[0].key=a,tolerations[0].operator=Exists,\
          imagePullSecrets[0].name=registry,extraArgs={--event-ttl=2h}",
-        // No mutating webhook, and nothing for the role edit.
+        // No mutating webhook, and no rules for the role edit.
         "mode=decide,sources.fleet=owned,sources.gardener=off,sources.karmada=off,sources.ocm=off,sources.openmcp=off,storage=etcd,\
          etcd.servers={https://etcd:2379}",
     ] {

@@ -1,8 +1,8 @@
-//! Effect of each value: it stands where it is meant to, and changes nothing else.
+//! Effect of each value: it is at the intended paths, and has no other effect.
 
 use super::*;
 
-/// Objects of the chart with `values`, the hooks included.
+/// Objects of the chart with `values`, including the hooks.
 fn rendered(values: &[&str]) -> Vec<Value> {
     let words = ["template", "berth", CHART, "--kube-version", "1.36.0"];
     let values: Vec<&str> = values.iter().flat_map(|value| ["--set", value]).collect();
@@ -15,10 +15,10 @@ fn of<'a>(all: &'a [Value], wanted: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {wanted}"))
 }
 
-/// A namespace that is no word of the chart.
+/// A namespace that does not occur in the chart.
 const ELSEWHERE: &str = "apart-from-all";
 
-/// The Pods of the server and of the Job before the release goes.
+/// The Pods of the server and of the pre-delete Job.
 fn pods(all: &[Value]) -> [&Value; 2] {
     [
         "Deployment berth-system/berth",
@@ -194,11 +194,11 @@ fn a_switch_adds_or_takes_away_one_kind() {
 #[ignore = "builds Helm from its Go module: `make e2e`"]
 fn both_helms_find_nothing_to_mend() {
     for helm in [Helm::Three, Helm::Four] {
-        let said = helm.done(
+        let output = helm.done(
             NAMESPACE,
             &["lint", CHART, "--strict", "--kube-version", "1.36.0"],
         );
-        assert!(!said.contains("[WARNING]"), "{said}");
+        assert!(!output.contains("[WARNING]"), "{output}");
     }
 }
 

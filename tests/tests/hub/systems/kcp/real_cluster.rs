@@ -1,5 +1,5 @@
-//! Syncing to a real cluster: what it allocates is its own, its token controller lets the copies of tokens
-//! be, and an object whose JSON Patch cannot be applied waits until that is mended.
+//! Syncing to a real cluster: it allocates its own values, its token controller does not change copied
+//! tokens, and an object with an invalid JSON Patch waits until the patch is corrected.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
@@ -9,12 +9,11 @@ use serde_json::{Value, json};
 use super::synced::{Syncer, home, start};
 use super::world::{World, deployment, state};
 
-/// The address and the port that the hub gives its Service, and that the workload cluster has given away
-/// already.
+/// The address and the port of the hub's Service, which are already in use in the workload cluster.
 const ADDRESS: &str = "10.0.0.77";
 const NODE_PORT: u32 = 30_077;
 
-/// A hub, and a real cluster that the namespace `app` is placed on.
+/// A hub, and a real cluster on which the namespace `app` is placed.
 struct Pair {
     world: World,
     cluster: Hub,
@@ -46,12 +45,12 @@ impl Pair {
         }
     }
 
-    /// The namespace of the cluster that stands for `app`.
+    /// The cluster's namespace of the copies of `app`.
     fn home(&self) -> Option<String> {
         home(&self.cluster.kubectl("get namespaces -o json").json(), "app")
     }
 
-    /// The copy of `name` of the namespace `app`, where it is there.
+    /// The copy of `name` of the namespace `app`, if it exists.
     fn copy(&self, resource: &str, name: &str) -> Option<Value> {
         let home = self.home()?;
         let words = ["-n", &home, "get", resource, name, "-o", "json"];
@@ -61,14 +60,14 @@ impl Pair {
             .then(|| serde_json::from_str(&output.out).expect("kubectl prints JSON"))
     }
 
-    /// Waits until the copy is there and as `wanted`.
+    /// Waits until the copy exists and satisfies `wanted`.
     fn arrived(&self, resource: &str, name: &str, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         eventually(&format!("{resource} {name}: {what}"), || {
             self.copy(resource, name).filter(&wanted)
         })
     }
 
-    /// Makes `object` in the namespace `app` of the hub.
+    /// Creates `object` in the namespace `app` of the hub.
     fn create(&self, object: &Value) {
         let hub = &self.world.hub;
         hub.kubectl("-n app create -f -")
@@ -80,16 +79,16 @@ impl Pair {
         self.world.patch(&["-n", "app", resource, name], patch);
     }
 
-    /// Makes a ConfigMap and waits for its copy: what was made before it has been looked at by then.
+    /// Creates a ConfigMap and waits for its copy: earlier objects have been processed by then.
     fn barrier(&self, name: &str) {
         self.create(&json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}));
         self.arrived("configmap", name, "arrives", |_| true);
     }
 
-    /// Waits until the condition Synced has `status`; gives its reason and message.
+    /// Waits until the condition Synced has `status`, and returns its reason and message.
     fn synced(&self, status: &str) -> String {
         let words = ["workloadcluster", "east"];
-        let told = |cluster: &Value| {
+        let condition = |cluster: &Value| {
             let conditions = cluster["status"]["conditions"].as_array();
             let mut conditions = conditions.into_iter().flatten();
             let found = conditions.find(|known| known["type"] == "Synced" && known["status"] == status);
@@ -98,9 +97,9 @@ impl Pair {
         let cluster = self
             .world
             .until(&words, &format!("Synced is {status}"), |cluster| {
-                told(cluster).is_some()
+                condition(cluster).is_some()
             });
-        told(&cluster).expect("it is there")
+        condition(&cluster).expect("it is there")
     }
 }
 
@@ -120,7 +119,7 @@ fn what_a_real_cluster_allocates_is_its_own() {
     pair.synced("True");
 }
 
-/// A Service with an address and a port that both clusters have.
+/// A Service with an address and a port that both clusters may allocate.
 fn service(name: &str, target: u32) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
@@ -141,8 +140,7 @@ fn services(pair: &Pair) {
     let own = allocated(&web);
     assert!(own.0 != ADDRESS && own.0.is_string(), "{web}");
     assert!(own.1 != NODE_PORT && own.1.is_number(), "{web}");
-    // Only the ports are named: the label and the finalizer that the hub's Service has for its cluster are
-    // guarded.
+    // Only the ports are patched: the cluster's label and finalizer on the hub's Service are guarded.
     let ports = json!([{"port": 80, "targetPort": 8080, "nodePort": NODE_PORT}]);
     pair.patch("service", "web", &json!({"spec": {"ports": ports}}));
     let web = pair.arrived("service", "web", "follows", |web| {
@@ -151,7 +149,7 @@ fn services(pair: &Pair) {
     assert_eq!(allocated(&web), own, "and keeps what it was given");
 }
 
-/// The token of a service account of the hub's, and the account.
+/// Checks the token of one of the hub's service accounts, and the account.
 fn tokens(pair: &Pair, since: &Witness<'_>) {
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"},
         "secrets": [{"name": "robot-token"}]});
@@ -233,10 +231,10 @@ fn an_object_whose_spec_diff_cannot_be_applied_waits_until_it_is_mended() {
         json!({&diff: r#"[{"op": "replace", "path": "/replicaz", "value": 0}]"#});
     pair.create(&web);
     pair.barrier("first");
-    let told = pair.synced("False");
+    let message = pair.synced("False");
     assert!(
-        told.contains("ObjectsNotSynced") && told.contains("app/web") && told.contains("spec-diff"),
-        "{told}"
+        message.contains("ObjectsNotSynced") && message.contains("app/web") && message.contains("spec-diff"),
+        "{message}"
     );
     assert_eq!(
         pair.copy("deployment", "web"),

@@ -1,5 +1,5 @@
-//! kcp's controllers on the hub's own objects: each writes as itself, and is allowed to. Where the
-//! WorkloadClusters and Locations are makes no difference to that.
+//! kcp's controllers with the hub's own objects: each writes as its own user, with sufficient rights,
+//! wherever the WorkloadClusters and Locations are stored.
 
 use berth_tests::eventually;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ fn condition<'a>(object: &'a Value, r#type: &str) -> Option<&'a str> {
     conditions.find(|one| one["type"] == r#type)?["status"].as_str()
 }
 
-/// Writers of resources that are always the hub's.
+/// Writers of resources that the hub always stores.
 const WRITERS: [(&str, &str); 5] = [
     ("berth:placement-controller", "namespaces"),
     ("berth:namespace-controller", "namespaces"),
@@ -38,11 +38,11 @@ fn configuration() -> Value {
 
 const NAMED: [&str; 2] = ["--external-hostname", "hub.example.com:6443"];
 
-/// A namespace is placed, adopted, synced and drained.
+/// Places, adopts, syncs and drains a namespace.
 fn story(world: &World) {
     let east = world.cluster("east");
 
-    // The heartbeat controller says where the syncer's view is, and that it is heard of.
+    // The heartbeat controller writes the URL of the syncer's view and the condition of its heartbeat.
     let url = "https://hub.example.com:6443/apis/scheduling.berth.dev/v1alpha1/targets/east.kcp/proxy";
     world.until(
         &["workloadcluster", "east"],
@@ -66,7 +66,7 @@ fn story(world: &World) {
         label(namespace, &east) == "Sync" && condition(namespace, "NamespaceScheduled") == Some("True")
     });
     let hub = &world.hub;
-    // The secret comes first: when what comes after it is labelled, it has been passed over.
+    // The secret is created first: when the next object has a label, the secret has been skipped.
     hub.kubectl("-n app create secret generic unsynced").succeeds();
     hub.kubectl("-n app create configmap settings --from-literal=a=1")
         .succeeds();
@@ -77,7 +77,7 @@ fn story(world: &World) {
         .expect("it is there");
     assert!(label(&secret, &east).is_null(), "{secret}");
 
-    // The configuration on the hub takes the place of the file's.
+    // The configuration on the hub replaces the file's.
     let configuration = json!({
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": "kcp"},
         "spec": {"kcp": {"heartbeatThreshold": "1h", "syncedResources": ["configmaps", "secrets"]}},
@@ -94,7 +94,7 @@ fn story(world: &World) {
         |object| condition(object, "Valid") == Some("True"),
     );
 
-    // Evicted: the removal is handed on from the placement to the namespace to what is in it.
+    // The eviction is propagated from the placement to the namespace and its objects.
     world.patch(
         &["workloadcluster", "east"],
         &json!({"spec": {"evictAfter": "2021-10-28T09:00:00Z"}}),
@@ -111,7 +111,8 @@ fn story(world: &World) {
     assert_eq!(deletion(&settings, &east), deletion(&at, &east));
 }
 
-/// Nothing more can be synced than what rights and webhooks were made for, and whoever asks for more is told.
+/// Checks that only resources with generated rights and webhooks can be synced, and that requests for others
+/// are reported.
 fn beyond(world: &World) {
     let hub = &world.hub;
     let patch = json!({"spec": {"kcp": {"syncedResources": ["configmaps", "ingresses.networking.k8s.io"]}}});
@@ -132,7 +133,7 @@ fn beyond(world: &World) {
     ] {
         assert!(refused.contains(wanted), "{wanted:?} is not in {refused}");
     }
-    // Past the webhook, it is said where it stands.
+    // Without the webhook, the condition of the object reports it.
     hub.kubectl("delete validatingwebhookconfiguration berth")
         .succeeds();
     hub.kubectl_args(&words).succeeds();
@@ -174,7 +175,7 @@ fn the_hubs_namespaces_are_placed_on_workload_clusters_that_berth_stores() {
     let world = World::owned(&configuration(), &NAMED);
     story(&world);
     written(&world, &WRITERS);
-    // The clusters are nowhere on the hub, and say where they are in a decision about the hub's namespace.
+    // The clusters are not on the hub, and a decision of the hub's namespace names their source.
     let crds = world.hub.kubectl("get crd -o name").succeeds();
     assert!(!crds.contains("kcp.dev"), "{crds}");
     let decision = world

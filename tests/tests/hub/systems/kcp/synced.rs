@@ -1,5 +1,5 @@
-//! Syncing from a hub: its objects, Berth's view of them, `berth syncer`, and workload clusters that are each
-//! a `berth serve` of its own.
+//! Syncing from a hub: its objects, Berth's view of them, `berth syncer`, and workload clusters, each of
+//! which is another `berth serve`.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -22,7 +22,7 @@ pub(super) struct Syncer(Child);
 
 impl Drop for Syncer {
     fn drop(&mut self) {
-        // Both fail only when it has ended already, which is what is wanted here.
+        // Both fail only when it has already ended, which is the goal.
         drop(self.0.kill());
         drop(self.0.wait());
     }
@@ -32,8 +32,8 @@ impl Cluster {
     fn join(world: &World, name: &'static str) -> Self {
         let identifier = world.cluster(name);
         let view = world.syncer(name, &identifier, &format!("syncer-{name}"));
-        // To the stand-in, the syncer is a user; the keys it marks its copies with are guarded where placing
-        // is done.
+        // In this server, the syncer is a user; the keys of its marks are guarded in every server that
+        // decides.
         let server = Server::start_with(&["--break-glass-group", "system:masters"]);
         Self {
             name,
@@ -43,12 +43,12 @@ impl Cluster {
         }
     }
 
-    /// The namespace here that stands for `namespace` of the hub.
+    /// The local namespace of the copies of the hub's `namespace`.
     fn namespace(&self, namespace: &str) -> Option<String> {
         home(&self.server.kubectl("get namespaces -o json").json(), namespace)
     }
 
-    /// The object that stands for one in `namespace` of the hub, where it is here.
+    /// The copy of an object in the hub's `namespace`, if it exists.
     fn copy(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
         let home = self.namespace(namespace)?;
         let words = ["-n", &home, "get", resource, name, "-o", "json"];
@@ -58,7 +58,7 @@ impl Cluster {
             .then(|| serde_json::from_str(&output.out).expect("kubectl prints JSON"))
     }
 
-    /// Returns the object, once it is here.
+    /// Waits until the copy exists, and returns it.
     fn arrived(&self, resource: &str, namespace: &str, name: &str) -> Value {
         eventually(&format!("{resource} {name} on {}", self.name), || {
             self.copy(resource, namespace, name)
@@ -66,7 +66,7 @@ impl Cluster {
     }
 }
 
-/// The one among the `namespaces` of a workload cluster that stands for `namespace` of the hub.
+/// The one of a workload cluster's `namespaces` with the copies of the hub's `namespace`.
 pub(super) fn home(namespaces: &Value, namespace: &str) -> Option<String> {
     let mut all = namespaces["items"].as_array().expect("a list").iter();
     let found = all.find(|item| {
@@ -112,8 +112,8 @@ fn what_is_on_the_hub_is_synced_to_workload_clusters_that_berth_stores() {
     story(&World::owned(&json!({"heartbeatThreshold": "1h"}), &[]));
 }
 
-/// Checks that objects in no placed namespace are not copied at all, and that a Secret of a placed one
-/// arrives at `cluster` and is written down nowhere.
+/// Checks that objects outside of placed namespaces are not copied, and that a Secret of a placed one
+/// arrives at `cluster` and is stored nowhere else.
 fn copies_nothing_else(world: &World, cluster: &Cluster) {
     let hub = &world.hub;
     hub.kubectl("-n kube-system create configmap elsewhere --from-literal=mark=unplaced-424242")
@@ -135,12 +135,12 @@ fn copies_nothing_else(world: &World, cluster: &Cluster) {
     hub.kubectl("-n app delete configmap after").succeeds();
 }
 
-/// Everything syncers do with two workload clusters.
+/// Checks all functions of syncers with two workload clusters.
 fn story(world: &World) {
     let clusters = [Cluster::join(world, "east"), Cluster::join(world, "west")];
     let hub = &world.hub;
     for cluster in &clusters {
-        // By its syncer's own heartbeat.
+        // Through its syncer's own heartbeat.
         hub.kubectl(&format!(
             "wait --for=condition=Ready workloadcluster/{} --timeout=60s",
             cluster.name
@@ -172,7 +172,7 @@ fn story(world: &World) {
     copies_nothing_else(world, old);
     assert_eq!(new.namespace("app"), None);
 
-    // The status returns, of the hub's own generation.
+    // The status is returned, for the hub's own generation.
     let home = old.namespace("app").expect("it is there");
     let status = json!({"status": {
         "readyReplicas": 2, "replicas": 2, "observedGeneration": web["metadata"]["generation"],
@@ -198,7 +198,7 @@ fn story(world: &World) {
         reported["metadata"]["generation"]
     );
 
-    // Its own view, with its own finalizer, holds a deployment until a coordination controller lets go of it.
+    // A finalizer in its own view keeps a deployment until a coordination controller removes it.
     let soft = format!("finalizers.workloads.kcp.dev/{}", old.identifier);
     let hold = format!("{soft}=ingress");
     hub.kubectl_args(&["-n", "app", "annotate", "deployment", "web", &hold])
@@ -233,7 +233,7 @@ fn story(world: &World) {
         "{namespace}"
     );
 
-    // What is deleted on the hub goes from both, the namespace last.
+    // Objects that are deleted on the hub are deleted on both, the namespace last.
     hub.kubectl("delete namespace app --wait=false").succeeds();
     eventually("the end of the namespace", || {
         (world.get(&["namespace", "app"]).is_none() && new.namespace("app").is_none()).then_some(())

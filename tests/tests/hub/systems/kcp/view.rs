@@ -1,5 +1,5 @@
-//! The view of a syncer through the aggregator, with `kubectl`: what it shows of the hub's objects, and what
-//! it takes.
+//! The view of a syncer through the aggregator, with `kubectl`: its parts of the hub's objects, and its
+//! accepted writes.
 
 use std::io::BufReader;
 use std::sync::mpsc;
@@ -40,7 +40,7 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
     world.until(&["deployment", "web", "-n", "app"], "is synced", synced);
     world.until(&["configmap", "settings", "-n", "app"], "is synced", synced);
 
-    // As any other server, with less in it.
+    // As any other server, with fewer resources.
     let resources = seen("api-resources").succeeds();
     assert!(
         resources.contains("deployments") && !resources.contains("locations"),
@@ -79,7 +79,7 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
         (&json!("ADDED"), &json!("settings"))
     );
 
-    // Its finalizer and the status, and nothing else.
+    // Only its finalizer and the status can be written.
     let patch = |words: &str, patch: &Value| {
         let text = patch.to_string();
         let mut arguments: Vec<&str> = words.split_whitespace().collect();
@@ -117,7 +117,7 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
     for resource in ["configmaps", "deployments"] {
         assert!(wrote(hub, &actor, resource), "{actor} did not write {resource}");
     }
-    // Nobody else's, and for nobody else.
+    // Only the cluster's own objects, and only for its syncer.
     for (user, cluster) in [("stranger", "east"), ("syncer-east", "west")] {
         let path = format!("{}/api/v1/configmaps", view(cluster));
         let refused = hub
@@ -126,8 +126,8 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
         assert!(refused.contains("targets/proxy"), "{user}, {cluster}: {refused}");
     }
 
-    // Deleted on the hub, it is held by the syncer, who sees it going and lets go of it; then it is gone, at
-    // once.
+    // After a deletion on the hub, the syncer's finalizer keeps it until the syncer reads the deletion and
+    // removes the finalizer; then it is deleted immediately.
     hub.kubectl("-n app delete deployment web --wait=false")
         .succeeds();
     world.until(&["deployment", "web", "-n", "app"], "is to leave", |object| {
@@ -146,7 +146,7 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
             .contains("(NotFound)")
     );
 
-    // Without the right to be the syncer, Berth says what is missing.
+    // Without the right to impersonate the syncer, Berth reports the missing right.
     hub.kubectl("delete clusterrolebinding berth:syncer:east:impersonator")
         .succeeds();
     let refused = eventually("the right to be gone", || {
@@ -155,7 +155,7 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
     });
     assert!(refused.contains("berth syncer-rights --identifier"), "{refused}");
 
-    // Not a wait for something to happen: that the watch is this old is what is tested.
+    // Not a wait for an event: the test is about a watch of this age.
     std::thread::sleep(LONG.saturating_sub(start.elapsed()));
     let change = json!({"data": {"a": "2"}}).to_string();
     hub.kubectl_args(&[

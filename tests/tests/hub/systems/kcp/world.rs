@@ -1,5 +1,5 @@
-//! A hub and a Berth, whose rights are those that `berth manifests` prints. kcp's own kinds are on the hub or
-//! in Berth; namespaces and what is in them are the hub's in any case.
+//! A hub, and a Berth with the rights of `berth manifests`. kcp's own kinds are on the hub or in Berth;
+//! namespaces and their objects are always on the hub.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 /// Berth's user on the hub.
 const BERTH: &str = "system:serviceaccount:berth-system:berth";
 
-/// kcp's objects are in Berth's own store, and there is no other system.
+/// Arguments for only kcp, with its objects in Berth's own store.
 const KCP_OWNED: [&str; 5] = [
     "--source=fleet=off",
     "--source=gardener=off",
@@ -25,8 +25,8 @@ const KCP_OWNED: [&str; 5] = [
     "--source=openmcp=off",
 ];
 
-/// Longer than a kube-apiserver lets any but long-running requests through its aggregator live, with a
-/// margin.
+/// Longer, with a margin, than a kube-apiserver's time limit of requests through its aggregator that
+/// are not long-running.
 pub(super) const LONG: Duration = Duration::from_secs(125);
 
 /// A Location of all workload clusters.
@@ -39,15 +39,15 @@ spec:
   instanceSelector: {}
 ";
 
-/// See the module.
+/// A hub, and a Berth with kcp.
 pub(super) struct World {
     pub(super) hub: Hub,
     berth: Berth,
 }
 
 impl World {
-    /// A hub that has kcp's kinds, with a Berth that has kcp's `configuration` in a file, as from a mounted
-    /// ConfigMap, and these `further` arguments.
+    /// Starts a hub with kcp's kinds, and a Berth with kcp's `configuration` in a file, as from a mounted
+    /// ConfigMap, and `further` arguments.
     pub(super) fn new(configuration: &Value, further: &[&str]) -> Self {
         let mut hub = Hub::start();
         hub.start_controllers();
@@ -55,7 +55,7 @@ impl World {
         Self::with(hub, &ON_HUB, configuration, further)
     }
 
-    /// World with kcp's kinds in Berth, which has nothing else.
+    /// Starts a hub, and a Berth with only kcp's kinds.
     pub(super) fn owned(configuration: &Value, further: &[&str]) -> Self {
         let mut hub = Hub::start();
         hub.start_controllers();
@@ -76,14 +76,13 @@ impl World {
         Self { hub, berth }
     }
 
-    /// Whether `text` stands in Berth's database file; `None` where it has none, since everything is on the
-    /// hub.
+    /// Whether `text` is in Berth's database file; `None` without one, since all objects are on the hub.
     pub(super) fn stores(&self, text: &str) -> Option<bool> {
         let file = std::fs::read(self.berth.data_dir().join("berth.redb")).ok()?;
         Some(memchr::memmem::find(&file, text.as_bytes()).is_some())
     }
 
-    /// Makes a WorkloadCluster and gives its identifier.
+    /// Creates a WorkloadCluster, and returns its identifier.
     pub(super) fn cluster(&self, name: &str) -> String {
         let cluster = json!({"apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
             "metadata": {"name": name}, "spec": {}});
@@ -95,7 +94,7 @@ impl World {
         made["metadata"]["uid"].as_str().expect("a uid").to_owned()
     }
 
-    /// Says for the syncer of `cluster` that it is alive.
+    /// Sends a heartbeat of the syncer of `cluster`.
     pub(super) fn beat(&self, cluster: &str) {
         let status = json!({"lastSyncerHeartbeatTime": berth_apimachinery::time::rfc3339(SystemClock.now())});
         self.patch(
@@ -104,7 +103,7 @@ impl World {
         );
     }
 
-    /// Patches, as administrator, what `words` name.
+    /// Patches the object with kubectl's `words` as administrator.
     pub(super) fn patch(&self, words: &[&str], patch: &Value) {
         let text = patch.to_string();
         let mut arguments = vec!["patch"];
@@ -113,7 +112,7 @@ impl World {
         self.hub.kubectl_args(&arguments).succeeds();
     }
 
-    /// Makes a namespace that is to be placed.
+    /// Creates a namespace with a request for a place.
     pub(super) fn namespace(&self, name: &str) {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace",
             "metadata": {"name": name, "labels": {"scheduling.berth.dev/kcp": "enabled"}}});
@@ -123,7 +122,7 @@ impl World {
             .succeeds();
     }
 
-    /// Waits until the placement of `namespace` is as `wanted`.
+    /// Waits until the placement of `namespace` satisfies `wanted`.
     pub(super) fn placement(
         &self,
         namespace: &str,
@@ -140,7 +139,7 @@ impl World {
         })
     }
 
-    /// The object of the hub that `words` name, if it is there.
+    /// The hub's object with kubectl's `words`, if it exists.
     pub(super) fn get(&self, words: &[&str]) -> Option<Value> {
         let mut arguments = vec!["get", "-o", "json"];
         arguments.extend(words);
@@ -150,15 +149,15 @@ impl World {
             .then(|| serde_json::from_str(&output.out).expect("kubectl prints JSON"))
     }
 
-    /// Waits until the object that `words` name is there and passes `test`.
+    /// Waits until the object with kubectl's `words` exists and satisfies `test`.
     pub(super) fn until(&self, words: &[&str], what: &str, test: impl Fn(&Value) -> bool) -> Value {
         eventually(&format!("{}: {what}", words.join(" ")), || {
             self.get(words).filter(&test)
         })
     }
 
-    /// The kubeconfig of `user`, whose server is the view of the syncer of `cluster`, with the rights that
-    /// `berth syncer-rights` prints.
+    /// A kubeconfig of `user` for the view of the syncer of `cluster`, with the rights of `berth
+    /// syncer-rights`.
     pub(super) fn syncer(&self, cluster: &str, identifier: &str, user: &str) -> PathBuf {
         let output = Command::new(berth_tests::berth())
             .args(["syncer-rights", "--target", cluster, "--user", user])
@@ -175,14 +174,14 @@ impl World {
         self.hub.kubeconfig_below(&view(cluster), user)
     }
 
-    /// Every request of Berth's that the hub refused for want of rights, by its audit log.
+    /// Berth's requests that the hub refused because of missing rights, according to its audit log.
     pub(super) fn refused(&self) -> Vec<Value> {
         let log = std::fs::read_to_string(self.hub.audit_log()).expect("the audit log is there");
         let events = log.lines().filter_map(|line| serde_json::from_str(line).ok());
         let refused = |event: &Value| {
             event["user"]["username"] == BERTH
                 && event["responseStatus"]["code"] == 403
-                // What admission refuses is no matter of rights.
+                // Refusals of admission are not about rights.
                 && event["annotations"]["authorization.k8s.io/decision"] != "allow"
         };
         events.filter(refused).collect()

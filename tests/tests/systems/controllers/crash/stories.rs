@@ -1,5 +1,4 @@
-//! One story per system, with every kind of list of writes its scheduler makes, and one of kcp's further
-//! controllers.
+//! One story per system with all forms of its scheduler's writes, and one of kcp's further controllers.
 
 pub(super) mod fleet;
 pub(super) mod gardener;
@@ -24,8 +23,7 @@ macro_rules! apply {
 }
 use apply;
 
-/// Drops the fields that differ from run to run, wherever they are, and gives the rest in an order of its
-/// own.
+/// Removes the fields that differ between runs, and sorts the objects.
 fn settle(mut objects: Vec<Value>) -> Value {
     for object in &mut objects {
         strip(object);

@@ -1,4 +1,4 @@
-//! A server that may die under the test's hands.
+//! A server that may abort during a test.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 /// Time limit of a test's waits.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// Interval of questions.
+/// Interval of checks.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// The server is not there any more.
+/// The server has ended.
 #[derive(Debug)]
 pub(super) struct Died;
 
-/// The server, started with a fault, and without one after it died of it.
+/// The server, which is started with a fault, and without one after it aborted.
 pub(super) struct Victim {
     child: Child,
     folder: tempfile::TempDir,
@@ -40,13 +40,13 @@ fn spawn(data: &Path, fault: &str) -> Child {
     }
     let mut child = command.spawn().expect("berth starts");
     let mut lines = BufReader::new(child.stdout.take().expect("the output is piped")).lines();
-    // A server that dies before it serves ends the lines; the next request shows it.
+    // An abort during the start ends the lines; the next request detects it.
     for line in lines.by_ref() {
         if line.is_ok_and(|line| line.starts_with("kubeconfig ")) {
             break;
         }
     }
-    // Whatever is printed later must not fill the pipe.
+    // Later output must not fill the pipe.
     std::thread::spawn(move || lines.for_each(drop));
     child
 }
@@ -66,7 +66,7 @@ impl Victim {
         }
     }
 
-    /// Starts it again, without a fault.
+    /// Starts the server again, without a fault.
     pub(super) fn restart(&mut self) {
         let status = self.child.wait().expect("the server is ours");
         assert!(!status.success(), "it died of the fault: {status}");
@@ -83,7 +83,7 @@ impl Victim {
         self.folder.path().join("data/admin.kubeconfig")
     }
 
-    /// Whether the process has ended, or will within a moment: its port is closed before it is gone.
+    /// Whether the process has ended, or will in a moment: its port is closed before its end.
     fn is_gone(&self) -> bool {
         let status = format!("/proc/{}/stat", self.child.id());
         let start = Instant::now();
@@ -98,7 +98,7 @@ impl Victim {
         false
     }
 
-    /// `kubectl` as admin, which succeeds unless the server dies.
+    /// `kubectl` as admin, which succeeds unless the server aborts.
     pub(super) fn kubectl(&self, arguments: &str, input: &str) -> Result<String, Died> {
         let split: Vec<&str> = arguments.split_whitespace().collect();
         self.kubectl_args(&split, input)
@@ -125,7 +125,7 @@ impl Victim {
         self.kubectl("apply -f -", text).map(drop)
     }
 
-    /// Merges `change` into `what`, such as `-n ns cluster one`.
+    /// Merges `change` into the object `what`, such as `-n ns cluster one`.
     pub(super) fn patch(&self, what: &str, change: &str) -> Result<(), Died> {
         let mut arguments = vec!["patch"];
         arguments.extend(what.split_whitespace());
@@ -152,7 +152,7 @@ impl Victim {
         Err(Died)
     }
 
-    /// Object at `path`; nothing where nothing is.
+    /// The object at `path`, if it exists, as text.
     pub(super) fn read(&self, path: &str) -> Result<Option<String>, Died> {
         let request = http::Request::get(path).body(Vec::new()).expect("a path");
         let read = async { raw::client(&self.kubeconfig()).await.request_text(request).await };
@@ -173,7 +173,7 @@ impl Victim {
         Ok(list["items"].as_array().expect("a list").clone())
     }
 
-    /// The object at `path`, if there is one.
+    /// The object at `path`, if it exists.
     pub(super) fn get(&self, path: &str) -> Result<Option<Value>, Died> {
         let text = self.read(&format!("/apis/{path}"))?;
         Ok(text.map(|text| serde_json::from_str(&text).expect("the server answers JSON")))
@@ -189,7 +189,7 @@ impl Victim {
         Ok(self.read("/metrics")?.expect("metrics are served"))
     }
 
-    /// Asks until it is so; whether it ever was, within the deadline.
+    /// Waits until `is_so` is true, and returns whether it was within the deadline.
     pub(super) fn comes_to(&self, is_so: impl Fn() -> Result<bool, Died>) -> Result<bool, Died> {
         let start = Instant::now();
         while start.elapsed() < DEADLINE {
@@ -201,7 +201,7 @@ impl Victim {
         Ok(false)
     }
 
-    /// Waits until the state is so.
+    /// Waits until `is_so` is true; fails after the deadline.
     pub(super) fn eventually(&self, is_so: impl Fn() -> Result<bool, Died>) -> Result<(), Died> {
         assert!(self.comes_to(is_so)?, "waited {DEADLINE:?}");
         Ok(())
@@ -210,7 +210,7 @@ impl Victim {
 
 impl Drop for Victim {
     fn drop(&mut self) {
-        // Both fail only when the server has ended already, which is what is wanted here.
+        // Both fail only when the server has already ended, which is the goal.
         drop(self.child.kill());
         drop(self.child.wait());
     }

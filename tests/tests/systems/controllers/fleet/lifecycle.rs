@@ -1,4 +1,4 @@
-//! The policy changes, scales and goes; the rollout takes over.
+//! Changes, scaling and deletion of the policy, and the rollout after them.
 
 use super::*;
 
@@ -32,14 +32,14 @@ fn scaling_keeps_the_snapshot_and_a_new_policy_makes_one() {
     let kept = binding(&server, "p", "m3");
     assert_eq!(kept["spec"]["schedulingPolicySnapshotName"], "p-0");
     assert_eq!(kept["spec"]["resourceSnapshotName"], "");
-    // Out: what is there is not touched.
+    // Scaling out: existing bindings do not change.
     place(&server, "p", PICK_TWO);
     becomes(&server, "p", &["m2 Scheduled", "m3 Scheduled"]);
     let scaled = snapshot(&server, "p-0");
     assert_eq!(scaled["metadata"]["annotations"][NUMBER], "2");
     assert_eq!(scaled["spec"], first["spec"], "the snapshot itself stays");
     assert_eq!(binding(&server, "p", "m3"), kept);
-    // In: a Scheduled binding goes before a Bound one, whatever their rank.
+    // Scaling in: a Scheduled binding is removed before a Bound one of any rank.
     roll_out(&server, "p");
     becomes(&server, "p", &["m2 Bound", "m3 Bound"]);
     place(&server, "p", "placementType: PickN, numberOfClusters: 3");
@@ -61,7 +61,7 @@ fn scaling_keeps_the_snapshot_and_a_new_policy_makes_one() {
     let restored = binding(&server, "p", "m2");
     assert_eq!(restored["spec"]["schedulingPolicySnapshotName"], "p-1");
     assert!(restored["metadata"]["annotations"][PREVIOUS].is_null());
-    // And back: the newest snapshot counts, and an earlier binding returns to its state.
+    // And back: the newest snapshot applies, and an earlier binding returns to its state.
     place(&server, "p", PICK_ONE);
     eventually("a third snapshot", || {
         let list = owned(&server, "clusterschedulingpolicysnapshots", "p");
@@ -92,14 +92,14 @@ fn resources_are_the_rollouts_business() {
         "clusterresourceplacement p",
         r#"{"metadata":{"labels":{"team":"blue"}},"spec":{"revisionHistoryLimit":5}}"#,
     );
-    // The selected resources themselves.
+    // A change of the selected resources.
     server.kubectl("create namespace another").succeeds();
     place(&server, "barrier", PICK_ONE);
     becomes(&server, "barrier", &["m2 Scheduled"]);
     counted(&server, "fleet", 3);
     assert_eq!(binding(&server, "p", "m2"), before);
     assert_eq!(snapshot(&server, "p-0")["spec"], snapshot_before["spec"]);
-    // What the rollout does with a binding is no reason to decide either.
+    // The rollout's changes of a binding do not cause a decision either.
     roll_out(&server, "p");
     place(&server, "barrier-2", PICK_ONE);
     becomes(&server, "barrier-2", &["m2 Scheduled"]);
@@ -126,7 +126,7 @@ fn an_unscheduled_binding_is_the_rollouts_to_delete_and_a_live_one_leaves_a_gap(
         )
         .succeeds();
     becomes(&server, "p", &["m2 Scheduled"]);
-    // Back again: the old one is gone, so there is a new one.
+    // Back again: the old binding is deleted, so there is a new one.
     place(&server, "p", &format!("{PICK_ONE}, {}", requiring("site: m1")));
     becomes(&server, "p", &["m1 Scheduled", "m2 Unscheduled"]);
 }
@@ -149,7 +149,7 @@ fn a_deleted_placement_takes_its_bindings_and_snapshots_along() {
         (bindings.is_empty() && snapshots.is_empty()).then_some(())
     });
     assert_eq!(bindings(&server, "other"), ["m1 Scheduled", "m2 Scheduled"]);
-    // While somebody holds the placement, its bindings go first.
+    // While a finalizer keeps the placement, its bindings are already deleted.
     patch(
         &server,
         "clusterresourceplacement other",

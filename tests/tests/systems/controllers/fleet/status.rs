@@ -12,18 +12,18 @@ fn the_namespace_of_a_placement_shows_its_status() {
                 spec:\n  resourceSelectors: [{group: \"\", version: v1, kind: Namespace, name: shop}]\n  \
                 statusReportingScope: NamespaceAccessible\n  policy: {placementType: PickAll}\n";
     server.kubectl("apply -f -").input(text.to_owned()).succeeds();
-    let told = |wanted: &str| {
+    let condition_of = |wanted: &str| {
         eventually(&format!("{REPORTED} to be {wanted}"), || {
             let placement = server.kubectl("get crp p -o json").json();
             condition(&placement, REPORTED).filter(|[status, ..]| status == wanted)
         })
     };
-    let [_, reason, message] = told("False");
+    let [_, reason, message] = condition_of("False");
     assert_eq!(reason, "StatusSyncFailed");
     assert!(message.contains("there is no namespace shop"), "{message}");
 
     server.kubectl("create namespace shop").succeeds();
-    told("True");
+    condition_of("True");
     let report = eventually("the status to have the decision", || {
         let report = server.kubectl("-n shop get crps p -o json").json();
         let scheduled = &report["sourceStatus"]["conditions"][0];

@@ -1,8 +1,8 @@
-//! Changes of clusters that have placements decided, and changes that have not.
+//! Changes of clusters that cause decisions, and changes that do not.
 
 use super::*;
 
-/// A placement of everything that is labelled gold and has more than four nodes.
+/// A policy that picks all clusters with the label gold and more than four nodes.
 const GOLD: &str = "placementType: PickAll, affinity: {clusterAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {clusterSelectorTerms: [{labelSelector: {matchLabels: {tier: gold}}, propertySelector: {matchExpressions: [{name: kubernetes-fleet.io/node-count, operator: Gt, values: [\"4\"]}]}}]}}}";
 
 #[test]
@@ -21,7 +21,7 @@ fn every_way_to_become_eligible_fills_what_was_unfulfilled() {
     place(&server, "p", GOLD);
     becomes(&server, "p", &["ready Scheduled"]);
     let untouched = binding(&server, "p", "ready");
-    // Each of these lacks one thing, and then gets it.
+    // Each of these lacks one property, and then gets it.
     let lacking = [
         Member {
             name: "labels",
@@ -74,7 +74,7 @@ fn every_way_to_become_eligible_fills_what_was_unfulfilled() {
         let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
         becomes(&server, "p", &wanted);
     }
-    // One that joins.
+    // A cluster that joins.
     Member { name: "new", ..gold }.put(&server);
     wanted.push("new Scheduled".to_owned());
     wanted.sort();
@@ -89,9 +89,9 @@ fn an_unfulfilled_placement_says_so_and_takes_only_what_it_lacks() {
     member(&server, "m1", "site: a");
     place(&server, "p", "placementType: PickN, numberOfClusters: 2");
     becomes(&server, "p", &["m1 Scheduled"]);
-    let told = event(&server, "default", "p", "Warning FailedScheduling");
-    assert!(told.starts_with("SchedulingPolicyUnfulfilled: "), "{told}");
-    let said = |server: &Server| {
+    let note = event(&server, "default", "p", "Warning FailedScheduling");
+    assert!(note.starts_with("SchedulingPolicyUnfulfilled: "), "{note}");
+    let scheduled_condition = |server: &Server| {
         let placement = server.kubectl("get clusterresourceplacement p -o json").json();
         let snapshot = server
             .kubectl("get clusterschedulingpolicysnapshot p-0 -o json")
@@ -102,19 +102,19 @@ fn an_unfulfilled_placement_says_so_and_takes_only_what_it_lacks() {
         Some((status, reason))
     };
     assert_eq!(
-        said(&server),
+        scheduled_condition(&server),
         Some(("False".to_owned(), "SchedulingPolicyUnfulfilled".to_owned()))
     );
     let first = binding(&server, "p", "m1");
-    // Two come; the better one by name is taken, and the first stays although it is worse.
+    // Two clusters join; the better one by name is picked, and the first is kept although it is worse.
     member(&server, "m2", "site: b");
     becomes(&server, "p", &["m1 Scheduled", "m2 Scheduled"]);
     assert_eq!(
-        said(&server),
+        scheduled_condition(&server),
         Some(("True".to_owned(), "SchedulingPolicyFulfilled".to_owned()))
     );
-    let told = event(&server, "default", "p", "Normal Scheduled");
-    assert!(!told.is_empty());
+    let note = event(&server, "default", "p", "Normal Scheduled");
+    assert!(!note.is_empty());
     assert_eq!(binding(&server, "p", "m1"), first);
     let fulfilled = decisions(&server, "fleet");
     member(&server, "m9", "site: c");
@@ -136,7 +136,7 @@ fn a_cluster_that_turns_ineligible_or_reports_as_before_moves_nothing() {
     becomes(&server, "one", &["m2 Scheduled"]);
     becomes(&server, "fixed", &["m2 Scheduled"]);
     counted(&server, "fleet", 3);
-    // Heartbeats, a taint, ill health, silence, more nodes, lost labels.
+    // Heartbeats, a taint, bad health, missing heartbeats, more nodes, lost labels.
     for change in [
         Member {
             name: "m2",
@@ -200,14 +200,14 @@ fn a_leaving_cluster_is_left_once_it_is_gone_and_replaced_where_one_is_missing()
     becomes(&server, "elsewhere", &["m1 Scheduled"]);
     roll_out(&server, "one");
     counted(&server, "fleet", 4);
-    // It stays a while: its agents are still leaving.
+    // It still exists for a while: its agents are still leaving.
     patch(
         &server,
         "membercluster m3",
         r#"{"metadata":{"finalizers":["kubernetes-fleet.io/membercluster-finalizer"]}}"#,
     );
     server.kubectl("delete membercluster m3 --wait=false").succeeds();
-    // What is on it is to stay as long as it is there.
+    // Bindings on it are kept as long as it exists.
     becomes(&server, "all", &["m1 Scheduled", "m2 Scheduled", "m3 Scheduled"]);
     becomes(&server, "one", &["m3 Bound"]);
     counted(&server, "fleet", 4);
@@ -224,7 +224,7 @@ fn a_leaving_cluster_is_left_once_it_is_gone_and_replaced_where_one_is_missing()
         "Bound"
     );
     counted(&server, "fleet", 7);
-    // One that goes without a word.
+    // A cluster that is deleted without leaving.
     server.kubectl("delete membercluster m2").succeeds();
     becomes(
         &server,
@@ -237,7 +237,7 @@ fn a_leaving_cluster_is_left_once_it_is_gone_and_replaced_where_one_is_missing()
         &["m1 Scheduled", "m2 Unscheduled", "m3 Unscheduled"],
     );
     assert_eq!(bindings(&server, "elsewhere"), ["m1 Scheduled"]);
-    // It comes back: PickAll and the fixed list take it again as it was.
+    // It is created again: PickAll and the fixed list bind it as before.
     member(&server, "m3", "");
     becomes(&server, "fixed", &["m3 Scheduled"]);
     becomes(

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// `berth:syncer` says that it is alive.
+/// Writes a heartbeat as `berth:syncer`.
 fn beat(server: &Server, name: &str, seconds_ago: u64) {
     use berth_apimachinery::Clock as _;
     let now = berth_apiserver::SystemClock.now();
@@ -38,11 +38,11 @@ fn locations_count_their_clusters_and_tell_their_labels() {
     }
     count_becomes(&server, "eu", (2, 2));
     count_becomes(&server, "us", (1, 1));
-    let told = |name: &str| {
+    let labels = |name: &str| {
         let object = get(&server, &format!("location {name}"));
         object["metadata"]["annotations"]["scheduling.kcp.dev/labels"].clone()
     };
-    assert_eq!(told("eu"), "cloud=gcp region=eu");
+    assert_eq!(labels("eu"), "cloud=gcp region=eu");
     let shown = server.kubectl("get locations eu").succeeds();
     assert!(shown.contains("cloud=gcp region=eu"), "{shown}");
     patch(
@@ -51,9 +51,9 @@ fn locations_count_their_clusters_and_tell_their_labels() {
         &json!({"metadata": {"labels": {"cloud": null}}}),
     );
     eventually("the labels to be told", || {
-        (told("eu") == "region=eu").then_some(())
+        (labels("eu") == "region=eu").then_some(())
     });
-    // Cordoned and unready ones are not available; one that is being evicted still is.
+    // Cordoned and unready clusters are not available; an evicting one still is.
     patch(
         &server,
         "workloadcluster one",
@@ -97,7 +97,7 @@ fn a_heartbeat_that_stops_makes_a_cluster_not_ready_and_one_that_returns_makes_i
         (condition(&server, "one", "HeartbeatHealthy") == "True -").then_some(())
     });
     assert_eq!(condition(&server, "one", "Ready"), "True -");
-    // It stops: by time alone, here a second after the threshold changed.
+    // The heartbeat becomes stale only by time, here a second after the change of the threshold.
     configure(&server, &json!({"heartbeatThreshold": "1s"}));
     eventually("the silence to be noticed", || {
         (condition(&server, "one", "Ready") == "False ErrorHeartbeat").then_some(())
@@ -107,7 +107,7 @@ fn a_heartbeat_that_stops_makes_a_cluster_not_ready_and_one_that_returns_makes_i
         "False ErrorHeartbeat"
     );
     count_becomes(&server, "eu", (1, 0));
-    // Nobody is moved, and nobody new comes.
+    // No namespace moves away, and no new one is placed there.
     namespace(&server, "late");
     eventually("the new one to be unschedulable", || {
         let object = get(&server, "namespace late");
@@ -120,7 +120,7 @@ fn a_heartbeat_that_stops_makes_a_cluster_not_ready_and_one_that_returns_makes_i
             .then_some(())
     });
     becomes(&server, "app", &[(&one, "Bound")]);
-    // It returns.
+    // The heartbeat is fresh again.
     configure(&server, &json!({"heartbeatThreshold": "10m"}));
     eventually("the silence to be forgiven", || {
         (condition(&server, "one", "Ready") == "True -").then_some(())

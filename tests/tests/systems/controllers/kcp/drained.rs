@@ -1,8 +1,10 @@
-//! Drain of a namespace from a cluster: in the documented order, and never before it is let go.
+//! Drain of a namespace from a cluster, in the documented order, and never before the syncer has
+//! released it.
 
 use super::*;
 
-/// A namespace `app` on the first of two clusters, with a ConfigMap that the syncer has taken.
+/// Starts with a namespace `app` on the first of two clusters, and a ConfigMap with the syncer's
+/// finalizer.
 fn synced(server: &Server) -> (String, String) {
     apply(server, &[location("eu"), location("us")]);
     let one = cluster(server, "one", "eu");
@@ -44,7 +46,7 @@ fn an_eviction_moves_the_namespace_within_its_location_and_drains_the_old_cluste
         Some("Sync")
     );
     assert_eq!(label(&server, "namespace app", &one).as_deref(), Some("Sync"));
-    // What is new goes to the new cluster only; what is held stays.
+    // New objects are only on the new cluster; those with a finalizer remain.
     barrier(&server, "app", &two, "late");
     assert_eq!(label(&server, "configmap -n app late", &one), None);
     let held = get(&server, "configmap -n app settings");
@@ -56,7 +58,7 @@ fn an_eviction_moves_the_namespace_within_its_location_and_drains_the_old_cluste
         held["metadata"]["annotations"][deletion_annotation(&one)],
         since.as_str()
     );
-    // The cluster recovers: a removal is never taken back.
+    // The cluster recovers: a removal is never reverted.
     patch(
         &server,
         "workloadcluster one",
@@ -64,7 +66,7 @@ fn an_eviction_moves_the_namespace_within_its_location_and_drains_the_old_cluste
     );
     namespace_barrier(&server, "other");
     becomes(&server, "app", &[(&one, "Removing"), (&two, "Bound")]);
-    // The syncer is done with the resource, then with the namespace.
+    // The syncer releases first the resource, then the namespace.
     patch(
         &server,
         "configmap -n app settings",
@@ -97,7 +99,7 @@ fn an_eviction_moves_the_namespace_within_its_location_and_drains_the_old_cluste
 fn what_nobody_holds_any_more_is_let_go_with_its_namespace() {
     let server = Server::start();
     let (one, two) = synced(&server);
-    // Held by nobody but a coordination controller.
+    // Only with a finalizer of a coordination controller.
     config_map(&server, "app", "ingress");
     let soft = format!("finalizers.workloads.kcp.dev/{one}");
     let held = json!({"metadata": {"annotations": {&soft: "ingress"}}});
@@ -171,7 +173,7 @@ fn a_namespace_that_is_deleted_waits_for_its_syncer() {
     let (one, _) = synced(&server);
     server.kubectl("delete namespace app --wait=false").succeeds();
     stamped(&server, "configmap -n app settings", &one);
-    // Nothing new is decided about it, and it is there as long as its resources are held.
+    // It is not decided again, and exists as long as its resources have finalizers.
     evict(&server, "one");
     namespace_barrier(&server, "other");
     let object = get(&server, "namespace app");

@@ -1,4 +1,4 @@
-//! Many namespaces at once: none is lost, and how long it takes.
+//! Many namespaces at the same time: none is lost, and the time is measured.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,16 @@ use kube::{Api, Client};
 
 use super::*;
 
-/// Number of clients that write at once.
+/// Number of parallel clients.
 const CLIENTS: usize = 16;
-/// The deadline of the wait: how long it took is printed, not judged.
+/// The deadline of the wait: the time is printed, not asserted.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Number of namespaces, and of clusters; `BERTH_SPEED_COUNT` says it otherwise.
+/// Number of namespaces and of clusters, by default or from `BERTH_SPEED_COUNT`.
 fn count() -> usize {
-    let said = std::env::var("BERTH_SPEED_COUNT").ok();
+    let value = std::env::var("BERTH_SPEED_COUNT").ok();
     let usual = if cfg!(debug_assertions) { 100 } else { 1000 };
-    said.map_or(usual, |text| text.parse().unwrap())
+    value.map_or(usual, |text| text.parse().unwrap())
 }
 
 fn api(client: &Client, group: &str, version: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
@@ -54,7 +54,7 @@ async fn filled_namespace(client: &Client, number: usize) {
     maps.create(&PostParams::default(), &object).await.unwrap();
 }
 
-/// The label of each ConfigMap `settings` of these namespaces, as far as they are labelled `Sync`.
+/// The state label of each ConfigMap `settings` of these namespaces with the value `Sync`.
 async fn synced(client: &Client) -> BTreeMap<String, String> {
     let maps = api(client, "", "v1", "ConfigMap", "configmaps");
     let list = maps.list(&ListParams::default()).await.unwrap();

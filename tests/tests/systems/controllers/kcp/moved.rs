@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A namespace `app` on the only cluster of the location eu.
+/// Creates a namespace `app` on the only cluster of the location eu.
 fn settled(server: &Server) -> String {
     apply(server, &[location("eu")]);
     let one = cluster(server, "one", "eu");
@@ -33,10 +33,10 @@ fn a_cordon_a_lost_condition_and_a_new_cluster_move_nothing() {
         "namespace app",
         &json!({"metadata": {"labels": {"team": "a"}}}),
     );
-    // What is new goes elsewhere.
+    // New namespaces are placed elsewhere.
     assert_eq!(namespace_barrier(&server, "other"), two);
     becomes(&server, "app", &[(&one, "Bound")]);
-    // Nor does the end of it.
+    // The end of it does not either.
     patch(
         &server,
         "workloadcluster one",
@@ -73,7 +73,7 @@ fn an_eviction_begins_at_its_instant_by_time_alone() {
     assert!(clock_in(0) >= soon);
 }
 
-/// The instant in so many seconds.
+/// The time in this number of seconds.
 fn clock_in(seconds: u64) -> String {
     use berth_apimachinery::Clock as _;
     let now = berth_apiserver::SystemClock.now();
@@ -113,12 +113,12 @@ fn a_location_sticks_until_nothing_is_left_in_it() {
     let evicted = json!({"spec": {"evictAfter": "2021-10-28T09:00:00Z"}});
     patch(&server, "workloadcluster one", &evicted);
     becomes(&server, "app", &[(&one, "Removing")]);
-    // No fall back to another location, whatever happens there.
+    // No fallback to another location, whatever changes there.
     namespace_barrier(&server, "other");
     cluster(&server, "farther", "us");
     namespace_barrier(&server, "another");
     becomes(&server, "app", &[(&one, "Removing")]);
-    // Nothing is left of the old place: any location will do.
+    // The old place no longer applies: any location is possible.
     patch(
         &server,
         "location us",
@@ -145,8 +145,8 @@ fn what_finds_no_cluster_waits_for_one_that_could_help() {
         });
         found.then_some(())
     });
-    // A cluster of no location is of no use; the first that is ends the wait, long before the next try by
-    // time.
+    // A cluster without a location has no effect; the first one with a location ends the wait, long before
+    // the next timed attempt.
     cluster(&server, "nowhere", "mars");
     assert_eq!(placement(&server, "app"), BTreeMap::new());
     let one = cluster(&server, "one", "eu");

@@ -1,4 +1,4 @@
-//! From a new namespace to labelled resources, and who does what.
+//! The way from a new namespace to labelled resources, and the actor of each step.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn a_namespace_is_placed_and_adopted_and_its_resources_follow() {
         scheduled.map(|scheduled| scheduled["status"].clone()),
         Some(json!("True"))
     );
-    // Kubernetes' own namespaces are left alone.
+    // Kubernetes' own namespaces are not placed.
     config_map(&server, "kube-system", "own");
     barrier(&server, "app", &one, "barrier");
     assert_eq!(label(&server, "configmap -n kube-system own", &one), None);
@@ -71,7 +71,7 @@ fn contents_and_own_writes_cost_no_step() {
     becomes(&server, "app", &[(&one, "Bound")]);
     barrier(&server, "app", &one, "settings");
     let counted = || (steps(&server, "kcp-resource"), steps(&server, "kcp-namespace"));
-    // Every step is counted once it is done: the barrier's own comes after what was to be seen.
+    // Steps are counted after they are done: the barrier's own step is the last.
     let before = eventually("the steps to be counted", || {
         let now = counted();
         (now == counted() && now.1 > 0).then_some(now)
@@ -103,7 +103,7 @@ fn with_a_coordination_controller_resources_wait_for_it() {
     config_map(&server, "app", "first");
     becomes(&server, "app", &[(&one, "Bound")]);
     labelled(&server, "configmap -n app first", &one, Some(""));
-    // Both the named user and Berth's own may move it on, and it stays there.
+    // Both the named user and Berth's own may change the state, and it is kept.
     let go = json!({"metadata": {"labels": {state_label(&one): "Sync"}}});
     let as_coordinator = ["--as=ingress-controller", "--as-group=system:masters"];
     patch_as(&server, &as_coordinator, "configmap -n app first", &go);
@@ -113,7 +113,7 @@ fn with_a_coordination_controller_resources_wait_for_it() {
         label(&server, "configmap -n app first", &one).as_deref(),
         Some("Sync")
     );
-    // The configuration can say which resources are meant; what waits in vain goes on.
+    // The configuration can name the coordinated resources; others that were waiting continue.
     configure(&server, &json!({"coordinatedResources": ["secrets"]}));
     labelled(&server, "configmap -n app second", &one, Some("Sync"));
     server

@@ -1,4 +1,4 @@
-//! Changes by time alone: the end of a toleration, and of a score.
+//! Changes only by time: the end of a toleration, and of a score.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use berth_apiserver::SystemClock;
 
 use super::*;
 
-/// Long enough for a few requests before, short enough to wait for.
+/// Long enough for a few requests, and short enough to wait.
 const SOON: Duration = Duration::from_secs(6);
 
 #[test]
@@ -35,9 +35,9 @@ fn decisions_move_at_the_end_of_a_toleration_and_of_a_score() {
     place(&server, "scored", scored);
     becomes(&server, "scored", &["b"]);
     becomes(&server, "scored", &["a"]);
-    let told = event(&server, "ns1", "scored", "Warning DecisionUpdate");
+    let note = event(&server, "ns1", "scored", "Warning DecisionUpdate");
     assert!(
-        told.ends_with("1 cluster: a: AddOnPlacementScores b/default expired in plugin AddOn/default/free"),
-        "{told}"
+        note.ends_with("1 cluster: a: AddOnPlacementScores b/default expired in plugin AddOn/default/free"),
+        "{note}"
     );
 }

@@ -1,9 +1,8 @@
-//! Requests that are deleted let go, and clusters left without requests go with the last one, if they are
-//! labelled so.
+//! Deleted requests release their clusters, and clusters with the label are deleted with their last request.
 
 use super::*;
 
-/// The Cluster stays a while once it is deleted: something else holds it.
+/// Adds another finalizer, with which a deleted Cluster remains for a while.
 fn hold(server: &Server, cluster: &str) {
     let object = get(server, "cluster", cluster);
     let mut list = finalizers(&object);
@@ -12,7 +11,7 @@ fn hold(server: &Server, cluster: &str) {
     patch(server, &format!("-n ns cluster {cluster}"), &change);
 }
 
-/// Takes the provider's finalizer off.
+/// Removes the provider's finalizer.
 fn let_go(server: &Server, cluster: &str) {
     let object = get(server, "cluster", cluster);
     let mut list = finalizers(&object);
@@ -27,7 +26,7 @@ fn delete(server: &Server, request: &str) {
         .succeeds();
 }
 
-fn gone(server: &Server, kind: &str, name: &str) {
+fn wait_for_deletion(server: &Server, kind: &str, name: &str) {
     eventually(&format!("{kind} {name} to be gone"), || {
         find(server, kind, name).is_none().then_some(())
     });
@@ -41,13 +40,13 @@ fn the_last_request_takes_a_labelled_cluster_with_it() {
     request(&server, "two", "workload");
     assert_eq!(grant(&server, "two"), name);
     delete(&server, "one");
-    gone(&server, "clusterrequest", "one");
+    wait_for_deletion(&server, "clusterrequest", "one");
     let cluster = get(&server, "cluster", &name);
     assert_eq!(finalizers(&cluster), [use_of(&server, "two")]);
     assert!(cluster["metadata"]["deletionTimestamp"].is_null());
     delete(&server, "two");
-    gone(&server, "clusterrequest", "two");
-    gone(&server, "cluster", &name);
+    wait_for_deletion(&server, "clusterrequest", "two");
+    wait_for_deletion(&server, "cluster", &name);
 }
 
 #[test]
@@ -60,7 +59,7 @@ fn a_place_that_becomes_free_is_given_again_and_nothing_moves_into_it() {
     let (first, second) = (grant(&server, "one"), grant(&server, "three"));
     assert_ne!(first, second);
     delete(&server, "two");
-    gone(&server, "clusterrequest", "two");
+    wait_for_deletion(&server, "clusterrequest", "two");
     request(&server, "four", "workload");
     let fourth = grant(&server, "four");
     assert!([&first, &second].contains(&&fourth));
@@ -74,9 +73,10 @@ fn any_other_value_of_the_label_keeps_the_cluster() {
     let server = server(&[kept]);
     request(&server, "one", "kept");
     assert_eq!(grant(&server, "one"), "kept");
-    // One made by hand has no label, and stays too; one that says so goes with its last request.
+    // A manually created cluster without the label is also kept; one with the label is deleted with its
+    // last request.
     delete(&server, "one");
-    gone(&server, "clusterrequest", "one");
+    wait_for_deletion(&server, "clusterrequest", "one");
     let cluster = get(&server, "cluster", "kept");
     assert!(finalizers(&cluster).is_empty() && cluster["metadata"]["deletionTimestamp"].is_null());
     request(&server, "again", "kept");
@@ -85,8 +85,8 @@ fn any_other_value_of_the_label_keeps_the_cluster() {
         .kubectl("-n ns label --overwrite cluster kept clusters.openmcp.cloud/delete-without-requests=true")
         .succeeds();
     delete(&server, "again");
-    gone(&server, "cluster", "kept");
-    gone(&server, "clusterrequest", "again");
+    wait_for_deletion(&server, "cluster", "kept");
+    wait_for_deletion(&server, "clusterrequest", "again");
 }
 
 #[test]
@@ -113,9 +113,9 @@ fn a_request_waits_for_the_deletion_of_its_cluster_where_it_says_so() {
     for name in ["patient", "own", "hasty", "usual"] {
         delete(&server, name);
     }
-    gone(&server, "clusterrequest", "hasty");
-    gone(&server, "clusterrequest", "usual");
-    gone(&server, "cluster", &names[3]);
+    wait_for_deletion(&server, "clusterrequest", "hasty");
+    wait_for_deletion(&server, "clusterrequest", "usual");
+    wait_for_deletion(&server, "cluster", &names[3]);
     for (request, cluster) in [("patient", &names[0]), ("own", &names[1])] {
         eventually("the cluster to be let go", || {
             let cluster = get(&server, "cluster", cluster);
@@ -125,8 +125,8 @@ fn a_request_waits_for_the_deletion_of_its_cluster_where_it_says_so() {
         let waiting = get(&server, "clusterrequest", request);
         assert_eq!(finalizers(&waiting), ["clusters.openmcp.cloud/request"]);
         let_go(&server, cluster);
-        gone(&server, "cluster", cluster);
-        gone(&server, "clusterrequest", request);
+        wait_for_deletion(&server, "cluster", cluster);
+        wait_for_deletion(&server, "clusterrequest", request);
     }
 }
 
@@ -142,7 +142,7 @@ fn a_pending_request_and_one_to_be_ignored_can_be_deleted() {
         .succeeds();
     delete(&server, "unknown");
     delete(&server, "set-aside");
-    gone(&server, "clusterrequest", "unknown");
-    gone(&server, "clusterrequest", "set-aside");
-    gone(&server, "cluster", &name);
+    wait_for_deletion(&server, "clusterrequest", "unknown");
+    wait_for_deletion(&server, "clusterrequest", "set-aside");
+    wait_for_deletion(&server, "cluster", &name);
 }

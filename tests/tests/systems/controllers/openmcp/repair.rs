@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Patches as somebody who may break the glass.
+/// Patches as a member of the break-glass group.
 fn force(server: &Server, what: &str, change: &str) {
     let fred = server.kubeconfig_for("fred", &["system:masters", "firefighters"]);
     let mut arguments: Vec<&str> = vec!["patch"];
@@ -24,13 +24,13 @@ fn a_lost_finalizer_is_put_back_on_cluster_and_request() {
             .contains(&used.as_str())
             .then_some(())
     });
-    let told = eventually("the repair to be told", || {
+    let event = eventually("the repair to be told", || {
         let events = super::super::events(&server, "ns", "one").into_iter();
         let mut notes = events.map(|(_, note)| note);
         notes.find(|note| note.contains("lost finalizer"))
     });
     assert_eq!(
-        told,
+        event,
         format!("bound to ns/{name}; its lost finalizer is put back")
     );
     force(&server, "-n ns clusterrequest one", without);
@@ -51,7 +51,7 @@ fn a_lost_cluster_is_made_again_under_its_name() {
     assert_eq!(grant(&server, "two"), name);
     let uid = |server: &Server| get(server, "cluster", &name)["metadata"]["uid"].clone();
     let before = uid(&server);
-    // Deleting alone does not take it away: requests use it.
+    // A deletion does not remove it: requests use it.
     server
         .kubectl(&format!("-n ns delete cluster {name} --wait=false"))
         .succeeds();

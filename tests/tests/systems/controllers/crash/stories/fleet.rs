@@ -1,4 +1,4 @@
-//! Fleet: a placement is spread, scaled, pointed elsewhere and deleted.
+//! Fleet: a placement is spread, scaled, changed to other clusters and deleted.
 
 use berth_apimachinery::{Clock, time};
 use berth_apiserver::SystemClock;
@@ -36,8 +36,9 @@ fn place(victim: &Victim, policy: &str) -> Result<(), Died> {
     ))
 }
 
-/// Whether the placement says that its latest policy found this many.
-fn found(victim: &Victim, snapshots: usize, live: usize) -> Result<bool, Died> {
+/// Whether there are these numbers of snapshots and of bindings that stay, and the placement's status
+/// is of its latest generation.
+fn is_current(victim: &Victim, snapshots: usize, live: usize) -> Result<bool, Died> {
     let placement = victim.get(&format!("{PLACEMENTS}/p"))?.unwrap_or_default();
     let count = victim.list(SNAPSHOTS)?.len();
     let bindings = victim.list(BINDINGS)?;
@@ -63,25 +64,25 @@ pub(in super::super) const STORY: Story = Story {
         },
         Phase {
             act: |victim| place(victim, "numberOfClusters: 2"),
-            is_done: |victim| found(victim, 1, 2),
+            is_done: |victim| is_current(victim, 1, 2),
         },
         Phase {
             act: |victim| place(victim, "numberOfClusters: 3"),
-            is_done: |victim| found(victim, 1, 3),
+            is_done: |victim| is_current(victim, 1, 3),
         },
         Phase {
             act: |victim| place(victim, "numberOfClusters: 1"),
-            is_done: |victim| found(victim, 1, 1),
+            is_done: |victim| is_current(victim, 1, 1),
         },
         Phase {
             act: |victim| place(victim, ELSEWHERE),
-            is_done: |victim| found(victim, 2, 1),
+            is_done: |victim| is_current(victim, 2, 1),
         },
     ],
     state: |victim| {
         let mut bindings = victim.list(BINDINGS)?;
         for binding in &mut bindings {
-            // Made of the placement's uid.
+            // Generated from the placement's uid.
             binding["metadata"]["name"] = json!("");
         }
         bindings.extend(victim.list(SNAPSHOTS)?);

@@ -1,4 +1,4 @@
-//! kcp: namespaces get a workload cluster, and another when theirs is evicted.
+//! kcp: namespaces are bound to a workload cluster, and to another one after an eviction.
 
 use berth_apimachinery::{Clock, time};
 use berth_apiserver::SystemClock;
@@ -20,7 +20,7 @@ fn service(victim: &Victim) -> Result<(), Died> {
     victim.load(&text)
 }
 
-/// The workload clusters each namespace is on, or on its way to, by name.
+/// The present and future workload clusters of each namespace, by name.
 fn placed(victim: &Victim) -> Result<Value, Died> {
     let clusters = victim.list("workloads.kcp.dev/v1alpha1/workloadclusters")?;
     let name_of = |uid: &str| {

@@ -1,4 +1,4 @@
-//! OCM: decisions in several objects, more and fewer of them, and the disaster.
+//! OCM: decisions in several objects, with growing and shrinking numbers, and the loss of all clusters.
 
 use super::*;
 
@@ -18,7 +18,8 @@ fn place(victim: &Victim, number: usize) -> Result<(), Died> {
     ))
 }
 
-/// Whether the status, which is written last, says this many, and the decisions name `clusters`.
+/// Whether the status, which is written last, has the number of `clusters`, and the decisions have
+/// their names.
 fn selected(victim: &Victim, clusters: &[&str]) -> Result<bool, Died> {
     let placement = victim
         .get(&format!("{GROUP}/namespaces/ns1/placements/p"))?

@@ -1,4 +1,4 @@
-//! openMCP: clusters are made, shared, left and deleted.
+//! openMCP: clusters are created, shared, released and deleted.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn delete(victim: &Victim, name: &str) -> Result<(), Died> {
     victim.kubectl(&delete, "").map(drop)
 }
 
-fn left(victim: &Victim, requests: usize, clusters: usize) -> Result<bool, Died> {
+fn are_counted(victim: &Victim, requests: usize, clusters: usize) -> Result<bool, Died> {
     let is = |list: Vec<Value>, count| list.len() == count;
     Ok(is(victim.list(REQUESTS)?, requests) && is(victim.list(CLUSTERS)?, clusters))
 }
@@ -38,11 +38,11 @@ pub(in super::super) const STORY: Story = Story {
         apply!(C, |victim| granted(victim, "c")),
         Phase {
             act: |victim| delete(victim, "c"),
-            is_done: |victim| left(victim, 2, 1),
+            is_done: |victim| are_counted(victim, 2, 1),
         },
         Phase {
             act: |victim| delete(victim, "a"),
-            is_done: |victim| left(victim, 1, 1),
+            is_done: |victim| are_counted(victim, 1, 1),
         },
     ],
     state: |victim| {

@@ -1,5 +1,5 @@
-//! kcp's further controllers: a namespace and what is in it are adopted, drained and released, a Location
-//! counts, and a silent syncer makes its cluster not ready.
+//! kcp's further controllers: a namespace and its objects are adopted, drained and released, a Location is
+//! counted, and a silent syncer makes its cluster unready.
 
 use berth_apimachinery::{Clock, time};
 use berth_apiserver::SystemClock;
@@ -9,7 +9,7 @@ use super::*;
 const STATE: &str = "state.internal.workloads.kcp.dev/";
 const DELETION: &str = "deletion.internal.workloads.kcp.dev/";
 
-/// No other namespace is placed, and no heartbeat is too old before the story says so.
+/// Only the story's namespace is placed, and heartbeats are long-lived until the story changes that.
 const CONFIGURATION: &str = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: kcp}\n\
     spec: {kcp: {heartbeatThreshold: 1h, namespaceSelector: {matchLabels: {story: told}}}}\n";
 
@@ -32,8 +32,8 @@ fn service(victim: &Victim) -> Result<(), Died> {
     victim.load(&text)
 }
 
-/// Facts about a controller's work: the clusters by their names, times without their value.
-fn seen(victim: &Victim) -> Result<Value, Died> {
+/// Results of the controllers, with the clusters by name, and times without their value.
+fn results(victim: &Victim) -> Result<Value, Died> {
     let clusters = victim.list("workloads.kcp.dev/v1alpha1/workloadclusters")?;
     let core = |path: &str| -> Result<Value, Died> {
         let text = victim.read(path)?.unwrap_or_else(|| "{}".to_owned());
@@ -71,7 +71,7 @@ fn seen(victim: &Victim) -> Result<Value, Died> {
     Ok(name_uids(vec![all], &clusters).remove(0))
 }
 
-/// The state labels of an object, and the clusters it is to leave.
+/// The state labels of an object, and the clusters that it must leave.
 fn marks(object: &Value) -> Value {
     let part = |name: &str, prefix: &str| -> serde_json::Map<String, Value> {
         let all = object["metadata"][name].as_object().into_iter().flatten();
@@ -85,11 +85,11 @@ fn marks(object: &Value) -> Value {
     json!({"states": part("labels", STATE), "leaving": leaving})
 }
 
-/// Whether the parts of `wanted` are seen.
-fn sees(victim: &Victim, wanted: &Value) -> Result<bool, Died> {
-    let seen = seen(victim)?;
+/// Whether the results contain the parts of `wanted`.
+fn has_results(victim: &Victim, wanted: &Value) -> Result<bool, Died> {
+    let results = results(victim)?;
     let parts = wanted.as_object().expect("a map");
-    Ok(parts.iter().all(|(name, part)| seen[name] == *part))
+    Ok(parts.iter().all(|(name, part)| results[name] == *part))
 }
 
 fn counted(instances: u32, available: u32) -> Value {
@@ -105,12 +105,12 @@ pub(in super::super) const STORY: Story = Story {
                 let healthy = json!({"HeartbeatHealthy": "True", "Ready": "True"});
                 let wanted =
                     json!({"location": counted(2, 1), "clusters": {"one": healthy.clone(), "two": healthy}});
-                sees(victim, &wanted)
+                has_results(victim, &wanted)
             },
         },
         apply!(OBJECTS, |victim| {
             let marks = json!({"states": {"<one>": "Sync"}, "leaving": []});
-            sees(
+            has_results(
                 victim,
                 &json!({
                     "placement": {"root:compute+east+<one>": "Bound"}, "namespace": marks.clone(), "resource": marks,
@@ -127,7 +127,7 @@ pub(in super::super) const STORY: Story = Story {
                 let marks = json!({"states": {"<one>": "Sync", "<two>": "Sync"}, "leaving": ["<one>"]});
                 let placement =
                     json!({"root:compute+east+<one>": "Removing", "root:compute+east+<two>": "Bound"});
-                sees(
+                has_results(
                     victim,
                     &json!({"placement": placement, "namespace": marks.clone(), "resource": marks}),
                 )
@@ -140,7 +140,7 @@ pub(in super::super) const STORY: Story = Story {
             },
             is_done: |victim| {
                 let marks = json!({"states": {"<two>": "Sync"}, "leaving": []});
-                sees(
+                has_results(
                     victim,
                     &json!({
                         "placement": {"root:compute+east+<two>": "Bound"}, "namespace": marks.clone(),
@@ -156,9 +156,9 @@ pub(in super::super) const STORY: Story = Story {
             },
             is_done: |victim| {
                 let unhealthy = json!({"two": {"HeartbeatHealthy": "False", "Ready": "False"}});
-                sees(victim, &json!({"location": counted(1, 0), "clusters": unhealthy}))
+                has_results(victim, &json!({"location": counted(1, 0), "clusters": unhealthy}))
             },
         },
     ],
-    state: seen,
+    state: results,
 };

@@ -1,12 +1,12 @@
-//! Meant differences from openMCP's scheduler: docs/systems/openmcp.md, "Differences from upstream".
+//! Known differences from openMCP's scheduler: docs/systems/openmcp.md, "Differences from upstream".
 
 use serde_json::{Value, json};
 
 use super::REQUEST_OF;
-use crate::meant::{Case, Meant};
+use crate::known_differences::{Case, KnownDifference};
 
-pub(super) const MEANT: &[Meant] = &[
-    Meant {
+pub(super) const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         why: "a request that is being deleted lets go of every Cluster; in the original of those that selectors.clusters matches",
         settle: |case, theirs, ours| {
             let deleted = !case.object("ClusterRequest")["metadata"]["deletionTimestamp"].is_null();
@@ -16,7 +16,7 @@ pub(super) const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a request of a purpose that has no mapping is asked no further; in the original it can take nothing",
         settle: |case, theirs, ours| {
             let purpose = &case.object("ClusterRequest")["spec"]["purpose"];
@@ -31,7 +31,7 @@ pub(super) const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a Cluster that carries the request's finalizer already is not asked whether it could be taken: the first \
               of them is, all the same, and in the original each of them where it is the only one",
         settle: |case, theirs, ours| {
@@ -46,7 +46,7 @@ pub(super) const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "the strategy Random draws another Cluster each time: one that both say can be taken",
         settle: |case, theirs, ours| {
             let random = case.world.configuration["scheduler"]["strategy"] == "Random";
@@ -72,7 +72,7 @@ pub(super) const MEANT: &[Meant] = &[
     },
 ];
 
-/// The Clusters that carry the finalizer of the request.
+/// The Clusters with the finalizer of the request.
 fn carrying(case: &Case<'_>) -> Vec<String> {
     let uid = &case.object("ClusterRequest")["metadata"]["uid"];
     let finalizer = format!("{REQUEST_OF}{}", uid.as_str().unwrap_or_default());

@@ -1,11 +1,11 @@
-//! Meant differences from OCM's controller: docs/systems/ocm.md, "Differences from upstream".
+//! Known differences from OCM's controller: docs/systems/ocm.md, "Differences from upstream".
 
 use serde_json::{Value, json};
 
-use crate::meant::{Case, Meant};
+use crate::known_differences::{Case, KnownDifference};
 
-pub(super) const MEANT: &[Meant] = &[
-    Meant {
+pub(super) const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         why: "a malformed toleration is told whether or not a cluster passes the predicates; OCM looks at tolerations once one does",
         settle: |case, theirs, ours| {
             let unread = theirs["problem"].is_null() && ours["problem"] == "Misconfigured";
@@ -14,7 +14,7 @@ pub(super) const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a Placement that is misconfigured keeps its decisions; OCM empties them",
         settle: |_, theirs, ours| {
             if theirs["problem"] == "Misconfigured" && ours["problem"] == "Misconfigured" {
@@ -24,7 +24,7 @@ pub(super) const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "expressions run on clusters that may be chosen from; OCM's filter, asked by itself, runs them on any",
         settle: |case, theirs, ours| {
             let spec = &case.object("Placement")["spec"];
@@ -37,7 +37,7 @@ pub(super) const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "where there is nothing to choose from, malformed tolerations tolerate nothing; OCM's filter does not answer then",
         settle: |case, theirs, ours| {
             if malformed(case) {
@@ -46,7 +46,7 @@ pub(super) const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "labels of a PlacementDecision that was there follow its list at once; OCM patches them a run later",
         settle: |case, theirs, ours| {
             for there in case.objects("PlacementDecision") {
@@ -71,12 +71,12 @@ fn malformed(case: &Case<'_>) -> bool {
     })
 }
 
-/// Whether each cluster is refused before anybody looks at taints.
+/// Whether each cluster is refused before the filter of taints.
 fn nothing_passes(theirs: &Value) -> bool {
     theirs["picked"] == json!([]) && theirs["totals"].is_null()
 }
 
-/// Leaves out what `filter` says of clusters that are no candidates.
+/// Removes the verdicts of `filter` about clusters that are not candidates.
 fn without(refused: &mut Value, filter: &str) {
     let all = refused
         .as_object_mut()

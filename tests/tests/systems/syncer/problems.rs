@@ -1,4 +1,4 @@
-//! Problems with syncing are told on the hub.
+//! Problems of syncing are reported on the hub.
 
 use std::process::Command;
 
@@ -24,8 +24,8 @@ metadata: {name: no-bad}
 spec: {policyName: no-bad, validationActions: [Deny]}
 "#;
 
-/// Output of `berth` about the hub.
-fn asked(world: &World, arguments: &[&str]) -> String {
+/// Output of `berth` for the hub.
+fn berth_output(world: &World, arguments: &[&str]) -> String {
     let output = Command::new(berth())
         .args(arguments)
         .env("KUBECONFIG", world.hub.kubeconfig())
@@ -40,11 +40,11 @@ fn an_unknown_resource_and_an_object_that_is_refused_stop_only_themselves_and_ar
     let east = &world.clusters[0];
     east.server.kubectl("apply -f -").input(POLICY).succeeds();
     let _syncer = world.sync_with(0, &["--resources", "configmaps,widgets.example.com"]);
-    let said = world.condition(0, "Synced", |known| known["status"] == "False");
-    assert_eq!(said["reason"], "UnknownResources");
+    let condition = world.condition(0, "Synced", |known| known["status"] == "False");
+    assert_eq!(condition["reason"], "UnknownResources");
     assert!(
-        said["message"].to_string().contains("widgets.example.com"),
-        "{said}"
+        condition["message"].to_string().contains("widgets.example.com"),
+        "{condition}"
     );
     world.condition(0, "HeartbeatHealthy", |known| known["status"] == "True");
     world.place("app");
@@ -55,8 +55,8 @@ fn an_unknown_resource_and_an_object_that_is_refused_stop_only_themselves_and_ar
             .succeeds();
     }
     east.arrived("configmap", "app", "good");
-    let said = world.condition(0, "Synced", |known| known["reason"] == "ObjectsNotSynced");
-    let message = said["message"].as_str().expect("a message");
+    let condition = world.condition(0, "Synced", |known| known["reason"] == "ObjectsNotSynced");
+    let message = condition["message"].as_str().expect("a message");
     assert!(
         message.contains("configmaps app/bad: ") && message.contains("nothing bad here"),
         "{message}"
@@ -64,21 +64,21 @@ fn an_unknown_resource_and_an_object_that_is_refused_stop_only_themselves_and_ar
     assert!(!message.contains("app/good"), "{message}");
     world.condition(0, "Ready", |known| known["status"] == "True");
 
-    // Who looks for what is wrong finds it.
-    let why = asked(&world, &["why", "app.kcp", "-n", "app"]);
+    // The commands for troubleshooting report it.
+    let why = berth_output(&world, &["why", "app.kcp", "-n", "app"]);
     assert!(
         why.contains("WorkloadCluster east: not everything is synced") && why.contains("app/bad"),
         "{why}"
     );
-    let check = asked(&world, &["check"]);
+    let check = berth_output(&world, &["check"]);
     assert!(check.contains("east.kcp") && check.contains("app/bad"), "{check}");
 
     world.hub.kubectl("-n app delete configmap bad").succeeds();
-    let said = world.condition(0, "Synced", |known| known["reason"] == "UnknownResources");
+    let condition = world.condition(0, "Synced", |known| known["reason"] == "UnknownResources");
     until("a heartbeat more", || {
-        match said["message"].to_string().contains("app/bad") {
+        match condition["message"].to_string().contains("app/bad") {
             false => Ok(()),
-            true => Err(said.to_string()),
+            true => Err(condition.to_string()),
         }
     });
 }

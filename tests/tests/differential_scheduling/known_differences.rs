@@ -1,19 +1,19 @@
-//! The differences that are meant: each says why, and stands on the system's page in `docs/systems`. What it
-//! takes away from a comparison is as little as can be.
+//! The known differences: each has a reason, and is documented on the system's page in `docs/systems`. It
+//! removes as little as possible from a comparison.
 
 use serde_json::Value;
 
 use crate::world::World;
 
-/// A difference that is meant.
-pub(crate) struct Meant {
+/// A known difference.
+pub(crate) struct KnownDifference {
     pub(crate) why: &'static str,
-    /// Takes it away from what the original and we say about one demand, where it is there; what differs
-    /// after that is not meant.
+    /// Removes the difference, if it exists, from the original's and Berth's decision of one demand; the
+    /// remaining differences are unknown.
     pub(crate) settle: fn(&Case<'_>, &mut Value, &mut Value),
 }
 
-/// The demand that is looked at.
+/// The compared demand.
 pub(crate) struct Case<'a> {
     pub(crate) world: &'a World,
     /// `<namespace>/<name>`, or the name.
@@ -21,7 +21,7 @@ pub(crate) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The objects of that kind.
+    /// The objects of a kind.
     pub(crate) fn objects<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
         self.world
             .objects
@@ -29,7 +29,7 @@ impl Case<'_> {
             .filter(move |object| object["kind"] == kind)
     }
 
-    /// The demand's object, which is of that kind.
+    /// The demand's object, which has this kind.
     pub(crate) fn object(&self, kind: &str) -> &Value {
         let (namespace, name) = self.demand.split_once('/').unwrap_or(("", self.demand));
         let mut found = self.world.objects.iter().filter(|object| {
@@ -42,22 +42,22 @@ impl Case<'_> {
     }
 }
 
-/// Takes what is meant away from both, and says which ones were there.
+/// Removes the known differences from both decisions, and returns those that existed.
 pub(crate) fn settle(
-    list: &'static [Meant],
+    list: &'static [KnownDifference],
     case: &Case<'_>,
     theirs: &mut Value,
     ours: &mut Value,
 ) -> Vec<&'static str> {
     let mut found = Vec::new();
-    for meant in list {
+    for known in list {
         if theirs == ours {
             break;
         }
         let before = (theirs.clone(), ours.clone());
-        (meant.settle)(case, theirs, ours);
+        (known.settle)(case, theirs, ours);
         if before != (theirs.clone(), ours.clone()) {
-            found.push(meant.why);
+            found.push(known.why);
         }
     }
     found

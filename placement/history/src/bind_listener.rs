@@ -1,5 +1,5 @@
-//! Reasons of decisions at the time of writing: the binder reports them, and they are kept until the
-//! change is recorded. Nothing is decided for a record.
+//! Observer of bindings, which keeps the reasons of written decisions until their changes are recorded.
+//! Nothing is decided for a record.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use berth_storage::Name;
 use parking_lot::Mutex;
 
 use super::causes::Causes;
-use super::said::DecisionText;
+use super::decision_text::DecisionText;
 use super::standing::SHOWN;
 
 /// Most decisions on one object that wait to be recorded.
 const EACH: usize = 8;
 /// Most objects with decisions that wait.
 const MOST: usize = 50_000;
-/// Longest wait of one.
+/// Longest wait of a decision.
 const LIFE: Duration = Duration::from_secs(30);
 
 /// Observes bindings.
 pub(crate) struct BindListener {
     clock: Arc<dyn Clock>,
     causes: Arc<Causes>,
-    said: Mutex<HashMap<Name, VecDeque<DecisionText>>>,
+    texts: Mutex<HashMap<Name, VecDeque<DecisionText>>>,
 }
 
 impl BindListener {
@@ -35,12 +35,12 @@ impl BindListener {
         Self {
             clock,
             causes,
-            said: Mutex::default(),
+            texts: Mutex::default(),
         }
     }
 
-    /// Takes the words of the decision that explains a change at `place`: `joined` came and `left`
-    /// went, and it `is_gone` or not. Older words about it are forgotten.
+    /// Takes the text of the decision that explains a change at `place`, in which the clusters `joined`
+    /// and `left`, and the demand `is_gone` or not. Older texts about the demand are forgotten.
     pub(crate) fn take(
         &self,
         place: &Name,
@@ -48,28 +48,28 @@ impl BindListener {
         left: &[&str],
         is_gone: bool,
     ) -> Option<DecisionText> {
-        let mut all = self.said.lock();
+        let mut all = self.texts.lock();
         let list = all.get_mut(place)?;
         let found = list
             .iter()
-            .position(|said| said.explains(joined, left, is_gone))?;
-        let said = list.drain(..=found).next_back();
+            .position(|text| text.explains(joined, left, is_gone))?;
+        let text = list.drain(..=found).next_back();
         if list.is_empty() {
             all.remove(place);
         }
-        said
+        text
     }
 
-    /// Whether a decision about the one at `place` waits to be recorded.
+    /// Whether a decision at `place` waits to be recorded.
     pub(crate) fn knows(&self, place: &Name) -> bool {
-        self.said.lock().contains_key(place)
+        self.texts.lock().contains_key(place)
     }
 
     /// Forgets entries that were not recorded in time.
     pub(crate) fn sweep(&self) {
         let now = self.clock.now();
-        self.said.lock().retain(|_, list| {
-            list.retain(|said| Duration::try_from(now.duration_since(said.at)).unwrap_or_default() <= LIFE);
+        self.texts.lock().retain(|_, list| {
+            list.retain(|text| Duration::try_from(now.duration_since(text.at)).unwrap_or_default() <= LIFE);
             !list.is_empty()
         });
     }
@@ -87,8 +87,8 @@ impl BindObserver for BindListener {
         let due = self
             .causes
             .take_due(dialect.name(), &decision.demand, snapshot.revision);
-        let said = said(snapshot, decision, wish.by, due, self.clock.now());
-        let mut all = self.said.lock();
+        let text = decision_text(snapshot, decision, wish.by, due, self.clock.now());
+        let mut all = self.texts.lock();
         if all.len() >= MOST {
             all.clear();
         }
@@ -96,13 +96,13 @@ impl BindObserver for BindListener {
         if list.len() >= EACH {
             list.pop_front();
         }
-        list.push_back(said);
+        list.push_back(text);
     }
 
     fn failed(&self, _: &str, _: &Key, _: &BindError) {}
 }
 
-fn said(
+fn decision_text(
     snapshot: &Snapshot,
     decision: &Decision,
     by: Option<&str>,
@@ -110,7 +110,7 @@ fn said(
     at: Timestamp,
 ) -> DecisionText {
     let inventory = &*snapshot.inventory;
-    let mut said = DecisionText {
+    let mut text = DecisionText {
         at,
         by: by.map(str::to_owned),
         actor: snapshot.dialect.actor(),
@@ -122,52 +122,52 @@ fn said(
             .collect(),
         ..DecisionText::default()
     };
-    let mut told = [0, 0];
+    let mut counts = [0, 0];
     for change in &decision.changes {
         let name = Arc::clone(&change.cluster_name);
         let part = match change.action {
             Action::Keep | Action::Resize => {
-                said.stays.insert(name);
+                text.stays.insert(name);
                 continue;
             }
             Action::Bind | Action::Create | Action::Restore => {
-                said.stays.insert(name);
+                text.stays.insert(name);
                 Move::Joined
             }
             Action::Unbind => {
-                said.leaves.insert(name);
+                text.leaves.insert(name);
                 Move::Left
             }
         };
-        let so_far = &mut told[usize::from(part == Move::Left)];
+        let so_far = &mut counts[usize::from(part == Move::Left)];
         if *so_far < SHOWN {
             *so_far += 1;
-            said.clusters
+            text.clusters
                 .push(cluster(snapshot, decision, &change.cluster_name, part));
         }
     }
     // A cluster that stays may be missing from the changes.
     let picked = decision.solved.picked.iter();
-    said.stays
+    text.stays
         .extend(picked.map(|&candidate| inventory.cluster_name(candidate)));
-    said
+    text
 }
 
-/// Words of `decision` about the cluster `name`.
+/// The change of the cluster `name`, with the reasons of `decision`.
 fn cluster(snapshot: &Snapshot, decision: &Decision, name: &str, part: Move) -> MovedCluster {
     let inventory = &*snapshot.inventory;
-    let mut told = MovedCluster::named(name, part);
+    let mut change = MovedCluster::named(name, part);
     let Some(candidate) = inventory.candidate(name) else {
-        return told;
+        return change;
     };
     let solved = &decision.solved;
     if solved.feasible.is_empty() && solved.rejections.is_empty() {
-        return told;
+        return change;
     }
-    told.score = solved.total_of(candidate);
+    change.score = solved.total_of(candidate);
     if let Some(row) = solved.row_of(candidate) {
         let columns = solved.scores.iter();
-        told.scores = columns
+        change.scores = columns
             .map(|column| ScorePart {
                 plugin: decision.scorers[usize::from(column.plugin)].to_string(),
                 weighted: column.values[row].unwrap_or(0).saturating_mul(column.weight),
@@ -175,12 +175,12 @@ fn cluster(snapshot: &Snapshot, decision: &Decision, name: &str, part: Move) -> 
             .collect();
     }
     let refusals = solved.rejections_of(candidate).iter();
-    told.rejections = refusals
+    change.rejections = refusals
         .map(|refusal| Refusal {
             plugin: inventory.filters()[usize::from(refusal.plugin)].into(),
             reason: inventory.token(refusal.plugin, refusal.reason).into(),
             message: inventory.sentence(decision, candidate, refusal.plugin, refusal.reason),
         })
         .collect();
-    told
+    change
 }

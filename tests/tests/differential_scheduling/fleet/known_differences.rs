@@ -1,11 +1,11 @@
-//! Meant differences from KubeFleet's scheduler: docs/systems/fleet.md, "Differences from upstream".
+//! Known differences from KubeFleet's scheduler: docs/systems/fleet.md, "Differences from upstream".
 
 use serde_json::Value;
 
-use crate::meant::{Case, Meant};
+use crate::known_differences::{Case, KnownDifference};
 
-pub(super) const MEANT: &[Meant] = &[
-    Meant {
+pub(super) const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         why: "with spread constraints, that a cluster was bound before counts for every pick; KubeFleet knows it in its first cycle",
         settle: |case, theirs, ours| {
             let patient = theirs
@@ -13,25 +13,25 @@ pub(super) const MEANT: &[Meant] = &[
                 .and_then(|verdict| verdict.remove("patient"));
             let policy = &case.object("ClusterResourcePlacement")["spec"]["policy"];
             if let (Some(patient), Some(_)) = (patient, policy["topologySpreadConstraints"].as_array()) {
-                // It picks as we do when it lets go at the end what it lets go.
+                // The original picks the same clusters as Berth if it removes bindings at the end.
                 if *theirs != *ours {
                     *theirs = patient;
                 }
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a listed cluster that is ineligible for the moment keeps its binding after a change of the list; KubeFleet lets it go",
         settle: |case, theirs, ours| {
             if case.object("ClusterResourcePlacement")["spec"]["policy"]["placementType"] == "PickFixed" {
-                for cluster in kept(case, theirs, ours) {
+                for cluster in kept_clusters(case, theirs, ours) {
                     *theirs = without(theirs, &cluster);
                     *ours = without(ours, &cluster);
                 }
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a listed cluster that is ineligible for the moment and bound is reported as selected; KubeFleet reports that it is not",
         settle: |case, theirs, ours| {
             let fixed =
@@ -48,8 +48,9 @@ pub(super) const MEANT: &[Meant] = &[
     },
 ];
 
-/// The listed clusters with a live binding by an older policy that we keep and the original does not.
-fn kept(case: &Case<'_>, theirs: &Value, ours: &Value) -> Vec<String> {
+/// The listed clusters with an active binding by an older policy, which Berth keeps and the original
+/// does not.
+fn kept_clusters(case: &Case<'_>, theirs: &Value, ours: &Value) -> Vec<String> {
     let policy = &case.object("ClusterResourcePlacement")["spec"]["policy"];
     let listed = policy["clusterNames"].as_array().into_iter().flatten();
     let names = listed.filter_map(Value::as_str).map(str::to_owned);
@@ -61,7 +62,7 @@ fn kept(case: &Case<'_>, theirs: &Value, ours: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A verdict without what it says of a cluster, nor whether all that were listed are there.
+/// A verdict without its part about a cluster, and without whether all listed clusters exist.
 fn without(verdict: &Value, cluster: &str) -> Value {
     let mut verdict = verdict.clone();
     let about = |one: &Value| {

@@ -1,5 +1,5 @@
-//! A hub that answers nothing for a while: what is known is read on, writes say that the hub is missing, and
-//! everything goes on when it is back.
+//! A temporary outage of the hub: reads of copied objects continue, errors of writes name the hub as the
+//! reason, and all work continues afterwards.
 
 use std::process::Command;
 
@@ -81,7 +81,7 @@ async fn reads_go_on_without_the_hub_and_writes_wait_for_it() {
     assert!(message.contains("the hub"), "{message}");
     assert!(!refused.header("retry-after").is_empty());
 
-    // The watches go on where they were.
+    // The watches continue where they were.
     let start = std::time::Instant::now();
     loop {
         let bound = send(&client, Method::POST, BINDINGS, &root, binding.as_bytes()).await;

@@ -11,17 +11,17 @@ use serde_json::Value;
 
 use super::names;
 
-/// Decisions that `spec.decisions` asks for.
+/// Decisions that `spec.decisions` requests.
 #[derive(Default)]
 pub(super) struct DecisionQuery {
-    /// Namespace and name, and the first entry for it.
+    /// The first entry for each named decision, by namespace and name.
     named: BTreeMap<(String, String), usize>,
-    /// Entries that have no decision yet, with the name they give.
+    /// Entries without a decision so far, with the named decision.
     missing: BTreeMap<usize, String>,
     selected: Vec<SelectedDecisions>,
 }
 
-/// The decisions of one namespace, or of all where that is empty, with such labels.
+/// The decisions with matching labels, of one namespace, or of all where that is empty.
 struct SelectedDecisions {
     namespace: String,
     selector: Selector,
@@ -35,27 +35,27 @@ impl DecisionQuery {
     pub(super) fn read(spec: &Value) -> Result<Self, Vec<FieldError>> {
         let list = spec["decisions"].as_array().map(Vec::as_slice);
         let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
-        let (mut asked, mut errors) = (Self::default(), Vec::new());
+        let (mut query, mut errors) = (Self::default(), Vec::new());
         for (index, entry) in list.unwrap_or_default().iter().enumerate() {
             let namespace = text(entry, "namespace");
             match review::selector(entry, &format!("spec.decisions[{index}]")) {
-                Ok(Some(selector)) => asked.selected.push(SelectedDecisions { namespace, selector }),
+                Ok(Some(selector)) => query.selected.push(SelectedDecisions { namespace, selector }),
                 Ok(None) => {
                     let name = text(entry, "name");
-                    asked.missing.insert(index, name.clone());
-                    asked.named.entry((namespace, name)).or_insert(index);
+                    query.missing.insert(index, name.clone());
+                    query.named.entry((namespace, name)).or_insert(index);
                 }
                 Err(problems) => errors.extend(problems),
             }
         }
-        // The same name twice is one question, answered or not with the first.
-        let first: BTreeSet<usize> = asked.named.values().copied().collect();
-        asked.missing.retain(|index, _| first.contains(index));
-        if errors.is_empty() { Ok(asked) } else { Err(errors) }
+        // Repeated entries of one name are one question: only the first one is reported as missing.
+        let first: BTreeSet<usize> = query.named.values().copied().collect();
+        query.missing.retain(|index, _| first.contains(index));
+        if errors.is_empty() { Ok(query) } else { Err(errors) }
     }
 
-    /// The requested demands, from both sides of a change. A label counts on either side, so demands
-    /// that gain or lose it by the change are reported as well.
+    /// The requested demands, from both sides of a change. Labels match on either side, so that demands
+    /// which gain or lose a label by the change are reported as well.
     pub(super) fn find(&mut self, before: &Snapshot, after: &Snapshot) -> BTreeSet<Key> {
         let mut wanted = BTreeSet::new();
         if self.named.is_empty() && self.selected.is_empty() {
@@ -76,9 +76,9 @@ impl DecisionQuery {
     }
 
     fn selects(&self, side: &Snapshot, demand: &Key, namespace: &str) -> bool {
-        let there =
+        let in_namespace =
             |selected: &&SelectedDecisions| selected.namespace.is_empty() || selected.namespace == namespace;
-        let mut selected = self.selected.iter().filter(there).peekable();
+        let mut selected = self.selected.iter().filter(in_namespace).peekable();
         selected.peek().is_some()
             && side.inventory.object(demand).is_some_and(|object| {
                 let labels = object.meta().labels();
@@ -86,8 +86,7 @@ impl DecisionQuery {
             })
     }
 
-    /// Errors about missing named objects. A selector that selects nothing is not an error, as
-    /// everywhere.
+    /// Errors about missing named objects. A selector that selects nothing is not an error.
     pub(super) fn missing(self) -> Vec<FieldError> {
         let missing = self.missing.into_iter();
         missing

@@ -1,4 +1,4 @@
-//! State of the published objects, and its changes by made objects and deeds.
+//! State of the published objects, which computed objects and the outcomes of writes change.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -24,35 +24,35 @@ pub(super) struct PublishedState {
     pub(super) subjects: HashMap<Key, Item>,
     /// Obstacles of the objects that are not as they should be.
     pub(super) problems: BTreeMap<Key, Obstacle>,
-    /// The revisions that are this publisher's own.
+    /// The revisions that this publisher wrote.
     pub(super) written: HashMap<Key, Revision>,
     pub(super) paces: HashMap<Key, Pace>,
     pub(super) alarms: Alarms,
-    /// The dialects that are not all there.
+    /// The dialects whose objects are not completely known yet.
     pub(super) waiting: BTreeSet<&'static str>,
 }
 
 impl PublishedState {
-    /// Records the profiles of one cluster: adds the writes to `changes`, and deleted ones to `gone`.
-    /// Returns whether they differ from before.
+    /// Records the profiles of one cluster: adds writes to `changes`, and the keys of unwanted profiles
+    /// to `unwanted`. Returns whether the profiles differ from before.
     pub(super) fn take_profiles(
         &mut self,
         dialect: &'static str,
-        made: MadeProfiles,
+        profiles: MadeProfiles,
         changes: &mut Vec<Change>,
-        gone: &mut Vec<Key>,
+        unwanted: &mut Vec<Key>,
         now: Timestamp,
     ) -> bool {
-        let item = (dialect, Subject::Target(Arc::clone(&made.cluster)));
-        let mut alarm = made.due_at.map(|due| due.max(after(now, AGAIN)));
-        for (key, deed) in made.deeds {
+        let item = (dialect, Subject::Target(Arc::clone(&profiles.cluster)));
+        let mut alarm = profiles.due_at.map(|due| due.max(after(now, AGAIN)));
+        for (key, deed) in profiles.deeds {
             self.subjects.insert(key.clone(), item.clone());
             match deed {
                 Task::Nothing | Task::Leaving => {
                     self.problems.remove(&key);
                 }
                 Task::Foreign(maker) => {
-                    self.problems.insert(key.clone(), taken(&key, &maker));
+                    self.problems.insert(key.clone(), name_conflict(&key, &maker));
                 }
                 Task::Write(change) => {
                     let pace = self.paces.get(&key).filter(|_| change.base.is_some());
@@ -65,20 +65,21 @@ impl PublishedState {
         }
         self.alarms.set(item, alarm);
         let all = Arc::make_mut(&mut self.profiles);
-        let place = (dialect, made.cluster);
+        let place = (dialect, profiles.cluster);
         let before = all.remove(&place).unwrap_or_default();
-        let moved = before != made.profiles;
-        let lost = before
+        let moved = before != profiles.profiles;
+        let former = before
             .into_iter()
-            .filter(|(namespace, name)| made.profiles.get(namespace) != Some(name));
-        gone.extend(lost.map(|(namespace, name)| Key::new(CLUSTER_PROFILES, &namespace, &name)));
-        if !made.profiles.is_empty() {
-            all.insert(place, made.profiles);
+            .filter(|(namespace, name)| profiles.profiles.get(namespace) != Some(name));
+        unwanted.extend(former.map(|(namespace, name)| Key::new(CLUSTER_PROFILES, &namespace, &name)));
+        if !profiles.profiles.is_empty() {
+            all.insert(place, profiles.profiles);
         }
         moved
     }
 
-    /// Records the outcome for a decision's slices; the namespaces with failures go to `unfinished`.
+    /// Records the outcome for a decision's slices, and adds the namespaces with failures to
+    /// `unfinished`.
     pub(super) fn take_slices(
         &mut self,
         dialect: &'static str,
@@ -87,7 +88,7 @@ impl PublishedState {
         now: Timestamp,
     ) {
         let item = (dialect, Subject::Demand(done.demand));
-        let kept: HashSet<&Key> = done.slices.iter().collect();
+        let current: HashSet<&Key> = done.slices.iter().collect();
         for key in &done.slices {
             self.subjects.insert(key.clone(), item.clone());
         }
@@ -97,7 +98,7 @@ impl PublishedState {
                 unfinished.insert(Arc::clone(&key.namespace));
                 self.subjects.insert(key.clone(), item.clone());
             }
-            let is_gone = is_done && !kept.contains(&key);
+            let is_gone = is_done && !current.contains(&key);
             self.note((key.clone(), result), now);
             if is_gone {
                 self.subjects.remove(&key);
@@ -118,7 +119,7 @@ impl PublishedState {
             }
             Err(Trouble::Moved) => Some(AGAIN),
             Err(Trouble::Foreign(maker)) => {
-                let problem = taken(&key, &maker);
+                let problem = name_conflict(&key, &maker);
                 known.problems.insert(key, problem);
                 None
             }
@@ -134,7 +135,7 @@ impl PublishedState {
     }
 }
 
-fn taken(key: &Key, maker: &str) -> Obstacle {
+fn name_conflict(key: &Key, maker: &str) -> Obstacle {
     let text = format!("{key} is not Berth's, but was made by {maker}, and is left alone");
     ("NameTaken", text)
 }

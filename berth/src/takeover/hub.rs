@@ -1,4 +1,4 @@
-//! The hub, or the server, that is asked.
+//! Requests to the hub, or to the standalone server.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use serde_json::json;
 use super::configuration::{Change, StoredConfiguration};
 use crate::check::{CONFIGURATIONS, CheckSubject, Read, SchedulerKnowledge, ServerArguments};
 
-/// One system of one hub.
+/// A system of a hub, with the client of the hub.
 pub(super) struct Hub {
     pub(super) client: Client,
     dialect: Arc<dyn Dialect>,
@@ -48,17 +48,17 @@ impl Hub {
         self.dialect.on_hub().scheduler
     }
 
-    fn asked(&self) -> CheckSubject<'_> {
+    fn subject(&self) -> CheckSubject<'_> {
         CheckSubject {
             client: &self.client,
             now: SystemClock.now(),
         }
     }
 
-    /// Knowledge of that scheduler.
-    pub(super) async fn seen(&self) -> Result<SchedulerKnowledge> {
+    /// The state of the system's own scheduler.
+    pub(super) async fn scheduler_state(&self) -> Result<SchedulerKnowledge> {
         match self.scheduler() {
-            Some(scheduler) => self.asked().seen(&scheduler).await,
+            Some(scheduler) => self.subject().scheduler_state(&scheduler).await,
             None => Ok(SchedulerKnowledge::Stopped),
         }
     }
@@ -72,14 +72,14 @@ impl Hub {
     /// # Errors
     /// When it may not be read.
     pub(super) async fn stored(&self) -> Result<StoredConfiguration> {
-        match self.asked().read(&self.path()).await? {
+        match self.subject().read(&self.path()).await? {
             Read::Object(object) => Ok(StoredConfiguration::new(object)),
             Read::Absent => Ok(StoredConfiguration::default()),
             Read::Refused(message) => bail!(message),
         }
     }
 
-    /// Makes the change: returns the stored configuration.
+    /// Applies the change, and returns the stored configuration.
     ///
     /// # Errors
     /// When the server refuses it.
@@ -99,22 +99,22 @@ impl Hub {
             .map_err(|status| anyhow!("{}: {}", self.path(), status.message))
     }
 
-    /// Obstacles to the change of the `stored` object: Berth is not installed, or only to observe, or
-    /// rights are missing. Each is a sentence with its remedy.
+    /// Obstacles to the change of the `stored` object: Berth is not installed, or installed only to
+    /// observe, or rights are missing. Each is a sentence with its remedy.
     pub(super) async fn obstacles(
         &self,
         change: &Change,
         stored: &StoredConfiguration,
     ) -> Result<Vec<String>> {
         let mut problems = Vec::new();
-        let asked = self.asked();
-        let is_absent = matches!(asked.read(&format!("/apis/{API_VERSION}")).await?, Read::Absent);
+        let subject = self.subject();
+        let is_absent = matches!(subject.read(&format!("/apis/{API_VERSION}")).await?, Read::Absent);
         match change.mode {
             Mode::Observe if is_absent => {
                 problems.push("Berth is not installed there, and decides nothing".to_owned());
             }
             Mode::Observe => {}
-            Mode::Decide => problems.extend(self.undecidable(&asked, is_absent).await?),
+            Mode::Decide => problems.extend(self.undecidable(&subject, is_absent).await?),
         }
         let mut verbs = vec!["patch"];
         if !stored.is_there() {
@@ -124,7 +124,7 @@ impl Hub {
             let right = json!({
                 "group": config::GROUP, "resource": config::RESOURCE.resource, "name": self.name(), "verb": verb,
             });
-            let may = asked.may("selfsubjectaccessreviews", json!({"resourceAttributes": right}));
+            let may = subject.may("selfsubjectaccessreviews", json!({"resourceAttributes": right}));
             if may.await?.is_ok_and(|may| !may) {
                 problems.push(format!(
                     "you may not {verb} schedulerconfigurations.{}: ask for the right",
@@ -135,14 +135,15 @@ impl Hub {
         Ok(problems)
     }
 
-    /// Reason why the Berth there, or `is_absent`, could not decide the system under any configuration.
-    async fn undecidable(&self, asked: &CheckSubject<'_>, is_absent: bool) -> Result<Option<String>> {
+    /// Reason why Berth cannot decide the system under any configuration: it is not installed
+    /// (`is_absent`), or installed without the system or only to observe.
+    async fn undecidable(&self, subject: &CheckSubject<'_>, is_absent: bool) -> Result<Option<String>> {
         let name = self.name();
         let problem = match is_absent {
             true => "Berth is not installed there",
             false => {
-                let service = asked.service().await?;
-                let Read::Object(deployment) = asked.deployment(&service).await? else {
+                let service = subject.service().await?;
+                let Read::Object(deployment) = subject.deployment(&service).await? else {
                     return Ok(None);
                 };
                 let started = ServerArguments::of(&deployment);

@@ -1,8 +1,8 @@
-//! Meant differences from Karmada's scheduler: docs/systems/karmada.md, "Differences from upstream".
+//! Known differences from Karmada's scheduler: docs/systems/karmada.md, "Differences from upstream".
 
-use crate::meant::Meant;
+use crate::known_differences::KnownDifference;
 
-pub(super) const MEANT: &[Meant] = &[Meant {
+pub(super) const KNOWN_DIFFERENCES: &[KnownDifference] = &[KnownDifference {
     why: "sums do not overflow: without replicas, clusters have room for as many as 32 bits hold, and two of them for more; decided \
           from scratch, the original finds no room then",
     settle: |case, theirs, ours| {

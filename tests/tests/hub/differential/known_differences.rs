@@ -1,40 +1,39 @@
-//! The differences that are meant. Each says why; what it takes away from a comparison is as little as can
-//! be.
+//! The known differences. Each has a reason, and removes as little as possible from a comparison.
 
 use http::Method;
 use serde_json::{Value, json};
 
 use crate::differential::request::Request;
 
-/// A difference that is meant.
-pub(crate) struct Meant {
+/// A known difference.
+pub(crate) struct KnownDifference {
     pub(crate) why: &'static str,
-    /// Takes it away from both answers, where it is there; what differs after that is not meant.
+    /// Removes the difference, if it exists, from both answers; the remaining differences are unknown.
     settle: fn(&Request, &mut Value, &mut Value),
 }
 
-/// Takes what is meant away from both, and says which ones were there.
+/// Removes the known differences from both answers, and returns the reasons of those that existed.
 pub(crate) fn settle(request: &Request, reference: &mut Value, other: &mut Value) -> Vec<&'static str> {
     let mut found = Vec::new();
-    for meant in MEANT {
+    for known in KNOWN_DIFFERENCES {
         if reference == other {
             break;
         }
         let before = (reference.clone(), other.clone());
-        (meant.settle)(request, reference, other);
+        (known.settle)(request, reference, other);
         if before != (reference.clone(), other.clone()) {
-            found.push(meant.why);
+            found.push(known.why);
         }
     }
     found
 }
 
-/// Reason for a difference in words that changes the stored object.
+/// Reason of a known difference that changes the stored object.
 pub(crate) const KEPT: &str =
     "unknown fields are kept, not pruned, so that what newer releases write survives";
 
-const MEANT: &[Meant] = &[
-    Meant {
+const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         why: "errors are a Status in JSON also where kube-apiserver answers in plain text",
         settle: |_, reference, other| {
             if refused(reference) && reference["body"] == "not JSON" && other["code"] == reference["code"] {
@@ -42,7 +41,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "kube-apiserver answers 500 to what is the client's mistake",
         settle: |_, reference, other| {
             if reference["code"] == 500 && refused(other) {
@@ -50,7 +49,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a Deployment's pods, a Service's addresses and their status are for the cluster that runs them to fill in",
         settle: |request, reference, other| {
             if request.path.contains("/deployments") || request.path.contains("/services") {
@@ -59,7 +58,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "kube-apiserver answers the deletion of a Service with the Service, and of everything else with a Status",
         settle: |request, reference, other| {
             let deleted = request.method == Method::DELETE && request.path.contains("/services/");
@@ -68,7 +67,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "columns of a system's kind are typed and printed as those of Kubernetes' own: an age is a string, and what is \
               not there is an empty text; a Service's address is its cluster's to give",
         settle: |request, reference, other| {
@@ -78,10 +77,10 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: KEPT,
         settle: |_, reference, other| {
-            // The field of a change counts, too.
+            // The field of a change counts as well.
             if has(other, "nope") && !has(reference, "nope") {
                 each(other, &mut |map| drop(map.remove("nope")));
                 for side in [reference, other] {
@@ -90,7 +89,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "empty values where Go's types write null, {} or an empty text",
         settle: |_, reference, other| {
             for side in [reference, other] {
@@ -105,7 +104,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "fields of Pods and Services that Berth does not know are read last: one of a wrong type is 422 with the field",
         settle: |request, reference, other| {
             let read_last = request.path.contains("/deployments") || request.path.contains("/services");
@@ -114,7 +113,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a map whose last field is given up is left empty; kube-apiserver leaves a null in custom resources, which it refuses",
         settle: |request, reference, other| {
             let given_up =
@@ -125,7 +124,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a patch to another apiVersion or kind is about no object; of custom resources kube-apiserver names one of the \
               kind in the patch",
         settle: |request, reference, other| {
@@ -141,7 +140,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "more exact causes: the item's index, and every mistake at once",
         settle: |_, reference, other| {
             if reference["code"] == 422 && other["code"] == 422 {
@@ -152,7 +151,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "definitions demand apiVersion and kind in the body; Berth takes those that are missing from the path",
         settle: |request, reference, other| {
             if reference["code"] == 400 && untyped(&request.body) {
@@ -160,13 +159,13 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "the systems' own rules and defaults hold beside the schema, as with their webhooks",
         settle: |request, reference, other| {
             let rule = |path: &str, cause: &str| {
                 request.path.contains(path) && other["body"][0]["causes"] == json!([cause])
             };
-            // The time of a new taint is the server's: one that was sent is another value.
+            // The time of a new taint is the server's, so a sent time is another value.
             let timed = rule("/managedclusters", "FieldManagerConflict .spec.taints")
                 && request.body.contains("timeAdded");
             let refused = timed
@@ -181,18 +180,22 @@ const MEANT: &[Meant] = &[
             }
             let conflicts = [&*reference, &*other].iter().all(|side| side["code"] == 409);
             let own = json!("FieldManagerConflict .spec.taints");
-            let told = |side: &Value| {
+            let has_conflict = |side: &Value| {
                 let causes = side["body"][0]["causes"].as_array();
                 causes.is_some_and(|causes| causes.contains(&own))
             };
-            if conflicts && request.body.contains("timeAdded") && told(other) && !told(reference) {
+            if conflicts
+                && request.body.contains("timeAdded")
+                && has_conflict(other)
+                && !has_conflict(reference)
+            {
                 let causes = other["body"][0]["causes"].as_array_mut();
                 causes
                     .into_iter()
                     .for_each(|causes| causes.retain(|cause| *cause != own));
             }
             if request.path.contains("/managedclusters") {
-                // As OCM's own webhook has it.
+                // As OCM's own webhook does.
                 for side in [&mut *reference, &mut *other] {
                     each(side, &mut |map| drop(map.remove("timeAdded")));
                 }
@@ -205,7 +208,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a patch of apiVersion or kind is refused in every format; kube-apiserver ignores it in strategic merges",
         settle: |request, reference, other| {
             let refused = other["body"][0]["causes"] == json!(["FieldValueInvalid patch"]);
@@ -217,7 +220,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "null in a list is refused; kube-apiserver makes an empty text of it in its own kinds",
         settle: |request, reference, other| {
             let refused = other["code"] == 422
@@ -229,10 +232,10 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a list is no text in base64; kube-apiserver reads a list of numbers as bytes",
         settle: |request, reference, other| {
-            // Taken, or compared with what is there.
+            // Accepted, or compared with the existing value.
             let taken = reference["code"]
                 .as_u64()
                 .is_some_and(|code| code < 300 || code == 409);
@@ -245,7 +248,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "what a dry run would create by PUT has no resourceVersion; kube-apiserver gives back the one that was sent",
         settle: |request, reference, other| {
             let dry = request.method == Method::PUT && request.path.contains("dryRun=All");
@@ -254,15 +257,15 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "of several mistakes another one is told: what the answer may look like, the body and the object's absence come first",
         settle: |request, reference, other| {
-            let told = (
+            let mistakes = (
                 reference["code"].as_u64().unwrap_or_default(),
                 other["code"].as_u64().unwrap_or_default(),
             );
             let body = request.body.as_str();
-            let other_mistake = match (&request.method, told) {
+            let other_mistake = match (&request.method, mistakes) {
                 (&Method::GET, (400 | 404, 406)) => request.accept != crate::differential::request::JSON,
                 (&Method::PUT, (400 | 409 | 422, 404) | (400, 409)) => true,
                 (&Method::PATCH, (404 | 422, 400)) => !body.contains('{') || body == "{" || body == "{}",
@@ -275,7 +278,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "a kind that does not belong in the body of a create or an update is 400 for every kind, as for Kubernetes' own",
         settle: |request, reference, other| {
             let written = [Method::POST, Method::PUT].contains(&request.method);
@@ -288,7 +291,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "the last page by a selector says that it is; kube-apiserver may promise another, which is empty",
         settle: |request, reference, other| {
             let promised = reference["body"][0]["metadata"]["continue"] == "<continue>";
@@ -300,7 +303,7 @@ const MEANT: &[Meant] = &[
             }
         },
     },
-    Meant {
+    KnownDifference {
         why: "warnings come with what is done; kube-apiserver sends them with refusals, too",
         settle: |_, reference, other| {
             if refused(reference) && refused(other) {
@@ -311,7 +314,7 @@ const MEANT: &[Meant] = &[
     },
 ];
 
-/// Whether a body does not say of which kind it is.
+/// Whether a body has no kind.
 fn untyped(body: &str) -> bool {
     serde_json::from_str::<Value>(body).is_ok_and(|body| {
         let missing = |key: &str| body[key].as_str().is_none_or(str::is_empty);
@@ -345,7 +348,7 @@ fn each(answer: &mut Value, visit: &mut dyn FnMut(&mut serde_json::Map<String, V
     walk(&mut answer["body"], visit);
 }
 
-/// Removes fields that kube-apiserver fills in for those who run Services and pods.
+/// Removes defaults of kube-apiserver for Services and pods.
 fn unfilled(map: &mut serde_json::Map<String, Value>) {
     for key in [
         "clusterIP",
@@ -374,7 +377,7 @@ fn uncolumned(map: &mut serde_json::Map<String, Value>) {
     map.remove("cells");
 }
 
-/// Takes the managed fields away: only the sequences of several managers are about them.
+/// Removes the managed fields, which only the sequences of several managers compare.
 pub(crate) fn disown(answer: &mut Value) {
     each(answer, &mut |map| drop(map.remove("managedFields")));
 }

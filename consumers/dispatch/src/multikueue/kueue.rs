@@ -1,4 +1,4 @@
-//! Kueue's objects, with the fields that dispatching reads.
+//! Accessors of the fields of Kueue's objects that dispatching reads.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use super::{DECISION, TARGET};
 /// The controller whose admission checks are MultiKueue's.
 const CONTROLLER: &str = "kueue.x-k8s.io/multikueue";
 
-/// The admission checks that `workload` waits for, if it waits for a cluster: it has its quota, is
-/// active, and is on no cluster.
+/// The admission checks that `workload` waits for, if it waits for a cluster. Then the Workload has its
+/// quota, is active, and is on no cluster.
 pub(super) fn pending_checks(workload: &Value) -> Vec<&str> {
     let status = &workload["status"];
     let is_over = workload["metadata"]["deletionTimestamp"].is_string() || is_true(status, "Finished");
@@ -28,7 +28,7 @@ fn is_true(status: &Value, condition: &str) -> bool {
     conditions.any(|one| one["type"] == condition && one["status"] == "True")
 }
 
-/// The MultiKueueConfig that the AdmissionCheck `check` is for; `None` of other controllers' checks.
+/// The MultiKueueConfig of the AdmissionCheck `check`; `None` where the check is of another controller.
 pub(super) fn configuration(check: &Value) -> Option<&str> {
     let spec = &check["spec"];
     let parameters = &spec["parameters"];
@@ -39,7 +39,7 @@ pub(super) fn configuration(check: &Value) -> Option<&str> {
 /// The decision that `workload` names.
 ///
 /// # Errors
-/// When it names none, or two.
+/// When `workload` names no decision, or two.
 pub(super) fn decision(workload: &Value) -> Result<&str, Problem> {
     let metadata = &workload["metadata"];
     let [label, annotation] = ["labels", "annotations"].map(|place| metadata[place][DECISION].as_str());
@@ -65,12 +65,13 @@ pub(super) fn workers(config: &Value) -> Vec<&str> {
     names.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// A MultiKueueCluster, and its other names.
+/// A MultiKueueCluster, with the name by which it is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Worker {
-    /// Its own name.
+    /// The MultiKueueCluster's own name.
     pub(super) name: String,
-    /// The name for the search: of its Target if annotated, else of its ClusterProfile, else its own.
+    /// The name by which the cluster is found: that of the annotated Target, else that of the
+    /// ClusterProfile, else its own.
     pub(super) known_as: String,
 }
 

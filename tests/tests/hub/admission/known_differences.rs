@@ -1,35 +1,35 @@
-//! Meant differences of Berth's words from kube-apiserver's.
+//! Known differences of Berth's messages from kube-apiserver's.
 
-/// A difference that is meant: the case, and why.
-pub(crate) struct Meant {
+/// A known difference: the case, and the reason.
+pub(crate) struct KnownDifference {
     pub(crate) case: &'static str,
     pub(crate) why: &'static str,
 }
 
-/// All of them.
-pub(crate) const MEANT: &[Meant] = &[
-    Meant {
+/// All known differences.
+pub(crate) const KNOWN_DIFFERENCES: &[KnownDifference] = &[
+    KnownDifference {
         case: "dear",
         why: "ours says what the limit is",
     },
-    Meant {
+    KnownDifference {
         case: "no-such-path",
         why: "the same refusal in the words of the library that applies the patch",
     },
-    Meant {
+    KnownDifference {
         case: "param-selected",
         why: "parameters are taken by name here, and there in the order of a Go map: another one is named",
     },
-    Meant {
+    KnownDifference {
         case: "wrong-type",
         why: "ours says the value that has the wrong type",
     },
 ];
 
-/// Why the answers to a case may differ.
+/// The reason why the answers to a case may differ.
 pub(crate) fn why(case: &str) -> Option<&'static str> {
-    MEANT
+    KNOWN_DIFFERENCES
         .iter()
-        .find(|meant| meant.case == case)
-        .map(|meant| meant.why)
+        .find(|known| known.case == case)
+        .map(|known| known.why)
 }

@@ -20,7 +20,7 @@ pub(crate) struct One {
 }
 
 impl DemandFilter<'_> {
-    /// Whether `demand` of `dialect` is among them.
+    /// Whether `demand` of `dialect` is requested.
     pub(crate) fn is(&self, dialect: &dyn Dialect, demand: &Key) -> bool {
         match self {
             Self::Within(namespace) => {
@@ -36,7 +36,8 @@ impl DemandFilter<'_> {
 /// accepted in any case, singular or plural, with or without their group.
 ///
 /// # Errors
-/// The correct spelling, or the existing demands.
+/// When not exactly one object has the name: the message has the correct spelling, or the existing
+/// demands.
 pub(super) fn find(simulation: &Simulation, text: &str, within: Option<&str>) -> Result<One, String> {
     let (kind, namespace, name) = parts(text)?;
     let aside = simulation.aside().iter();

@@ -6,7 +6,7 @@ use berth_apimachinery::{Key, KindInfo};
 use berth_dialect_contract::{DemandKind, Dialect, names};
 use berth_engine::{Catalog, spelling};
 
-/// A decision that may be there.
+/// Namespace and name of a decision, which may not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Empty for a ClusterDecision.
@@ -25,13 +25,13 @@ const DECISIONS: [&str; 6] = [
     "bcdec",
 ];
 
-/// The cluster-scoped ones.
+/// The cluster-scoped resources among [`DECISIONS`].
 const CLUSTER_DECISIONS: [&str; 3] = ["clusterdecision", "clusterdecisions", "bcdec"];
 
-/// Places that `words` may mean in `namespace`, unless they name another one: vague words have more.
+/// Places that `words` may mean, in `namespace` unless they name another one. Vague words have several.
 ///
 /// # Errors
-/// When they name a kind that nothing decides about, or nothing.
+/// When the words name a kind without decisions, or nothing.
 pub fn places(
     words: &[String],
     namespace: &str,
@@ -164,7 +164,7 @@ fn made_of<'a>(
 
 /// Place of the decision about the object `name` of `demand`.
 fn of(dialect: &dyn Dialect, demand: &DemandKind, catalog: &Catalog, namespace: &str, name: &str) -> Place {
-    // kcp decides about Namespaces, which have none, in themselves.
+    // kcp schedules Namespaces: the decision about one is in that Namespace.
     let namespaced = catalog
         .find(&api_version(demand), demand.kind)
         .map_or(demand.namespaced, |(kind, _)| kind.info().namespaced());

@@ -31,12 +31,12 @@ impl ConditionText {
         Self::fine(SYNCER_READY)
     }
 
-    /// All that is placed there is synced.
+    /// All objects that are placed on the cluster are synced.
     pub(super) fn synced() -> Self {
         Self::fine(SYNCED)
     }
 
-    /// Something is not synced.
+    /// Some objects are not synced.
     pub(super) fn not_synced(reason: &'static str, message: String) -> Self {
         Self {
             kind: SYNCED,
@@ -53,8 +53,8 @@ impl ConditionText {
         }
     }
 
-    /// `conditions` with this among them; `None` when it is there already. The time moves with status,
-    /// severity and reason.
+    /// `conditions` with this condition; `None` when it is equal already. The transition time changes
+    /// with status, severity and reason.
     pub(super) fn among(&self, conditions: &Value, now: Timestamp) -> Option<Value> {
         let mut list = conditions.as_array().cloned().unwrap_or_default();
         let slot = list.iter_mut().find(|known| known["type"] == self.kind);
@@ -66,7 +66,7 @@ impl ConditionText {
                 && text(known, "severity") == severity
                 && text(known, "reason") == reason
         });
-        // The message of a failed request differs from try to try.
+        // The message of a failed request differs at each attempt: it is not compared.
         if since.is_some_and(|known| self.kind == SYNCER_READY || text(known, "message") == self.message) {
             return None;
         }
@@ -108,12 +108,16 @@ mod tests {
     #[test]
     fn a_cluster_that_does_not_answer_is_told_once_and_taken_back() {
         let others = json!([{"type": "Ready", "status": "True"}]);
-        let told = ConditionText::unreachable("connection refused")
+        let conditions = ConditionText::unreachable("connection refused")
             .among(&others, at(0))
             .unwrap();
-        assert_eq!(told[0], others[0]);
+        assert_eq!(conditions[0], others[0]);
         assert_eq!(
-            (&told[1]["type"], &told[1]["status"], &told[1]["reason"]),
+            (
+                &conditions[1]["type"],
+                &conditions[1]["status"],
+                &conditions[1]["reason"]
+            ),
             (
                 &json!("SyncerReady"),
                 &json!("False"),
@@ -121,14 +125,14 @@ mod tests {
             )
         );
         assert_eq!(
-            told[1]["message"],
+            conditions[1]["message"],
             "the cluster does not answer the syncer: connection refused"
         );
-        let again = ConditionText::unreachable("no answer within 10 s").among(&told, at(1));
+        let again = ConditionText::unreachable("no answer within 10 s").among(&conditions, at(1));
         assert_eq!(again, None);
-        let cluster = json!({"status": {"conditions": told}});
+        let cluster = json!({"status": {"conditions": conditions}});
         assert!(complains(&cluster) && !complains(&json!({"status": {"conditions": others}})));
-        let back = ConditionText::reachable().among(&told, at(2)).unwrap();
+        let back = ConditionText::reachable().among(&conditions, at(2)).unwrap();
         assert_eq!(back[1]["status"], "True");
         assert_eq!(back[1].get("reason"), None);
         assert_eq!(ConditionText::reachable().among(&back, at(3)), None);
@@ -136,17 +140,17 @@ mod tests {
 
     #[test]
     fn other_words_of_what_is_not_synced_are_told_and_its_time_moves_only_with_the_reason() {
-        let said = |reason, message: &str| ConditionText::not_synced(reason, message.to_owned());
-        let told = said("A", "1 of 2").among(&Value::Null, at(1)).unwrap();
+        let text = |reason, message: &str| ConditionText::not_synced(reason, message.to_owned());
+        let conditions = text("A", "1 of 2").among(&Value::Null, at(1)).unwrap();
         let time = |list: &Value| list[0]["lastTransitionTime"].clone();
-        assert_eq!(said("A", "1 of 2").among(&told, at(2)), None);
-        let more = said("A", "2 of 2").among(&told, at(2)).unwrap();
+        assert_eq!(text("A", "1 of 2").among(&conditions, at(2)), None);
+        let more = text("A", "2 of 2").among(&conditions, at(2)).unwrap();
         assert_eq!(
             (&more[0]["message"], time(&more)),
-            (&json!("2 of 2"), time(&told))
+            (&json!("2 of 2"), time(&conditions))
         );
-        let other = said("B", "2 of 2").among(&more, at(3)).unwrap();
-        assert_ne!(time(&other), time(&told));
+        let other = text("B", "2 of 2").among(&more, at(3)).unwrap();
+        assert_ne!(time(&other), time(&conditions));
         let fine = ConditionText::synced().among(&other, at(4)).unwrap();
         assert_eq!(
             (fine.as_array().unwrap().len(), &fine[0]["status"]),

@@ -1,4 +1,4 @@
-//! Words of a decision that a history record has.
+//! Text of a decision for a history record.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,26 +8,26 @@ use berth_scheduling_api::record::{MovedCluster, RecordCause};
 
 use super::reasons::Reasons;
 
-/// Words of a decision that was written.
+/// Text of a written decision.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct DecisionText {
     /// Time of the write.
     pub(crate) at: Timestamp,
-    /// The user who asked for it, if any.
+    /// The user who requested the decision, if any.
     pub(crate) by: Option<String>,
     /// The user of the write.
     pub(crate) actor: &'static str,
-    /// Cause of the decision, where it was an object.
+    /// Cause of the decision, where the cause was an object.
     pub(crate) cause: Option<RecordCause>,
     /// The summary.
     pub(crate) message: String,
     /// Numbers of targets that each reason refuses.
     pub(crate) reasons: Reasons,
-    /// The clusters it binds to or keeps.
+    /// The clusters that the decision binds to or keeps.
     pub(crate) stays: BTreeSet<Arc<str>>,
-    /// The clusters it releases.
+    /// The clusters that the decision releases.
     pub(crate) leaves: BTreeSet<Arc<str>>,
-    /// Changes of those it binds to and releases, at most [`SHOWN`] of each.
+    /// The clusters that the decision binds to and releases, at most [`SHOWN`] of each.
     pub(crate) clusters: Vec<MovedCluster>,
 }
 

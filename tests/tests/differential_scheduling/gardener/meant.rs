@@ -1,7 +1,0 @@
-//! Meant differences from Gardener's schedulers: docs/systems/gardener.md, "Differences from upstream".
-
-use crate::meant::Meant;
-
-pub(super) const TODAY: &[Meant] = &[];
-
-pub(super) const OF_2020: &[Meant] = &[];
