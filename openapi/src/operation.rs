@@ -45,8 +45,16 @@ const CONTINUE: Parameter = parameter(
     "string",
     "The token from the previous page, to request the next one.",
 );
-const FIELD_SELECTOR: Parameter = parameter("fieldSelector", "string", "A selector that restricts the list by fields. All objects if omitted.");
-const LABEL_SELECTOR: Parameter = parameter("labelSelector", "string", "A selector that restricts the list by labels. All objects if omitted.");
+const FIELD_SELECTOR: Parameter = parameter(
+    "fieldSelector",
+    "string",
+    "A selector that restricts the list by fields. All objects if omitted.",
+);
+const LABEL_SELECTOR: Parameter = parameter(
+    "labelSelector",
+    "string",
+    "A selector that restricts the list by labels. All objects if omitted.",
+);
 const LIMIT: Parameter = parameter("limit", "integer", "Maximum number of objects in a page.");
 const RESOURCE_VERSION: Parameter = parameter(
     "resourceVersion",
@@ -63,7 +71,11 @@ const TIMEOUT: Parameter = parameter(
     "integer",
     "Number of seconds after which the list or watch ends.",
 );
-const WATCH: Parameter = parameter("watch", "boolean", "Whether the response is a stream of changes in place of a list.");
+const WATCH: Parameter = parameter(
+    "watch",
+    "boolean",
+    "Whether the response is a stream of changes in place of a list.",
+);
 const BOOKMARKS: Parameter = parameter(
     "allowWatchBookmarks",
     "boolean",
@@ -79,7 +91,11 @@ const GRACE: Parameter = parameter(
     "integer",
     "Number of seconds for graceful termination before the object is removed.",
 );
-const ORPHAN: Parameter = parameter("orphanDependents", "boolean", "Deprecated: use propagationPolicy.");
+const ORPHAN: Parameter = parameter(
+    "orphanDependents",
+    "boolean",
+    "Deprecated: use propagationPolicy.",
+);
 const PROPAGATION: Parameter = parameter(
     "propagationPolicy",
     "string",

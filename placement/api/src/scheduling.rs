@@ -14,12 +14,12 @@ use super::shared::SchedulingSpec;
 /// The published report.
 pub type PublishedReport = Report<Vec<Candidate>, Vec<WriteEntry>, ShortAdvice>;
 
-/// Decision that the scheduler would make about an object now, with every candidate and every reason. Reading
-/// it changes nothing; binding the object does what it says.
+/// The decision that the scheduler would make about an object now, with all candidates and reasons. Reading
+/// it changes nothing; a Binding carries it out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Scheduling<Status = PublishedReport> {
-    /// Object to decide.
+    /// The object to schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<SchedulingSpec>,
     /// The decision.
