@@ -200,7 +200,7 @@ pub fn cluster_profile() -> PublishedKind {
         schema: Schema::of::<ClusterProfile>(),
         columns: vec![
             Column::NAME,
-            Column::text("Manager", "Who manages the cluster").at(".spec.clusterManager.name"),
+            Column::text("Manager", "The manager of the cluster").at(".spec.clusterManager.name"),
             Column::text("Healthy", "Whether the cluster can be used")
                 .at(".status.conditions[?(@.type==\"ControlPlaneHealthy\")].status"),
             Column::text("Version", "The version of Kubernetes").at(".status.version.kubernetes"),
@@ -217,7 +217,7 @@ pub fn placement_decision() -> PublishedKind {
         schema: Schema::of::<PlacementDecision>(),
         columns: vec![
             Column::NAME,
-            Column::text("Scheduler", "Who decided").at(".schedulerName"),
+            Column::text("Scheduler", "The scheduler that made the decision").at(".schedulerName"),
             Column::text("First", "The first cluster, by name").at(".decisions[*].clusterProfileRef.name"),
             Column::AGE,
         ],

@@ -162,12 +162,15 @@ pub fn schema() -> Schema {
 #[must_use]
 pub fn columns() -> Vec<Column> {
     vec![
-        Column::text("Target", "The Target that is to fit"),
-        Column::text("Then", "Picked, or only Feasible, when the changes are made"),
-        Column::text("Whose", "Whose the changes are to make"),
+        Column::text("Target", "The Target of the advice"),
+        Column::text(
+            "Then",
+            "Picked or Feasible: the state of the Target after the changes",
+        ),
+        Column::text("Whose", "The owners of the changes"),
         Column::text("Allowed", "Whether you may make all of them").boolean(),
-        Column::text("Advice", "What to do"),
-        Column::text("Command", "The same as lines for a shell").wide(),
+        Column::text("Advice", "The changes to make"),
+        Column::text("Command", "The changes as shell commands").wide(),
     ]
 }
 

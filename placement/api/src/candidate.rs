@@ -68,7 +68,7 @@ pub const SELECTABLE: &[SelectableField] = &[
 
 fn kind(info: KindInfo) -> Virtual {
     // Without a selector a list has the candidates of several decisions.
-    let decision = Column::text("Decision", "The decision it is a candidate of");
+    let decision = Column::text("Decision", "The decision of the candidate");
     Virtual {
         columns: [Column::NAME.wide(), decision]
             .into_iter()

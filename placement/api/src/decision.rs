@@ -245,7 +245,7 @@ fn kind(info: KindInfo) -> Virtual {
             )
             .at(".status.phase")
             .or_none(),
-            Column::text("Clusters", "The clusters it is bound to").computed(clusters),
+            Column::text("Clusters", "The clusters to which the object is bound").computed(clusters),
             Column::text(
                 "Reason",
                 "Why it is not bound, or how many clusters of those that it asks for it has",

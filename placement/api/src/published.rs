@@ -97,7 +97,7 @@ pub fn kind() -> Virtual {
     Virtual {
         columns: vec![
             Column::NAME,
-            Column::text("Publication", "The Publication that shows it")
+            Column::text("Publication", "The Publication that publishes the decision")
                 .at(".spec.publication")
                 .or_none(),
             Column::text("Clusters", "The clusters, the best first").computed(clusters),

@@ -438,9 +438,11 @@ pub fn columns() -> Vec<Column> {
         Column::text("Phase", "The phase after the change")
             .at(".spec.to.phase")
             .or_none(),
-        Column::text("Clusters", "The clusters that came and went").computed(clusters),
+        Column::text("Clusters", "The clusters that joined and left").computed(clusters),
         Column::text("Cause", "The cause of the change").computed(cause),
-        Column::text("Actor", "Who changed it").computed(actor).wide(),
+        Column::text("Actor", "The actor of the change")
+            .computed(actor)
+            .wide(),
         Column::text(
             "Agrees",
             "Whether Berth, which observed, would have decided the same clusters",

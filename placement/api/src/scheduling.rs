@@ -37,8 +37,8 @@ pub fn schema() -> Schema {
 #[must_use]
 pub fn columns() -> Vec<Column> {
     vec![
-        Column::text("Target", "The Target that is judged"),
-        Column::text("Rank", "The place in the ranking, from 1").integer(),
+        Column::text("Target", "The name of the Target"),
+        Column::text("Rank", "The rank, from 1").integer(),
         Column::text(
             "Score",
             "The weighted total; where the system adds nothing up, its scores in the order in which they decide",
@@ -47,7 +47,10 @@ pub fn columns() -> Vec<Column> {
             "Result",
             "Whether it is picked, fits and is not picked, is refused, or is none to choose from",
         ),
-        Column::text("Reason", "Why it is refused, or why others rank higher"),
+        Column::text(
+            "Reason",
+            "The reason why the Target is refused, or why others rank higher",
+        ),
         Column::text("Message", "The reasons as sentences").wide(),
         Column::text(
             "Amount",

@@ -114,16 +114,16 @@ pub fn kind() -> Virtual {
 fn columns() -> Vec<Column> {
     vec![
         Column::NAME,
-        Column::text("System", "The scheduling system the cluster belongs to")
+        Column::text("System", "The scheduling system of the cluster")
             .at(".spec.dialect")
             .or_none(),
-        Column::text("Ready", "Whether it can be used at all")
+        Column::text("Ready", "Whether the cluster can be used")
             .at(r#".status.conditions[?(@.type=="Ready")].status"#)
             .or_none(),
-        Column::text("Cordoned", "Whether new placements are kept away from it")
+        Column::text("Cordoned", "Whether the cluster accepts no new placements")
             .at(".status.cordoned")
             .or_none(),
-        Column::text("Region", "The region, where the system knows one")
+        Column::text("Region", "The region, if the system states one")
             .at(".status.region")
             .or_none(),
         Column::text(
@@ -137,10 +137,10 @@ fn columns() -> Vec<Column> {
             "What is counted on it: used, and allowed where there is a limit",
         )
         .computed(used),
-        Column::text("Taints", "What repels placements that do not tolerate it")
+        Column::text("Taints", "Taints, which placements must tolerate")
             .computed(taints)
             .wide(),
-        Column::text("Reason", "Why it is ready or not")
+        Column::text("Reason", "The reason why the cluster is ready or not")
             .at(r#".status.conditions[?(@.type=="Ready")].reason"#)
             .or_none()
             .wide(),

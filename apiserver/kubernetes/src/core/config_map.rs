@@ -46,7 +46,7 @@ pub struct ConfigMap;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Data", "How many keys data and binaryData have together").computed(keys),
+        Column::text("Data", "Number of keys in data and binaryData").computed(keys),
         Column::AGE,
     ],
     ..Definition::new(

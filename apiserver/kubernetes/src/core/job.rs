@@ -59,7 +59,7 @@ pub struct Job;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Completions", "How many Pods have succeeded, of those wanted")
+        Column::text("Completions", "Number of succeeded Pods, of the required number")
             .computed(|job| counts(job, &["status", "succeeded"], &["spec", "completions"])),
         Column::AGE,
         Column::text("Containers", "The names of the containers")

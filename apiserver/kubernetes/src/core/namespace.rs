@@ -79,7 +79,7 @@ pub struct Namespace;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Status", "Active, or Terminating while it is being emptied").at(".status.phase"),
+        Column::text("Status", "Active, or Terminating while its objects are deleted").at(".status.phase"),
         Column::AGE,
     ],
     selectable: &[

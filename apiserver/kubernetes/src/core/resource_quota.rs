@@ -56,7 +56,7 @@ pub struct ResourceQuota;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Request", "What is used of each limit").computed(used),
+        Column::text("Request", "The usage of each limit").computed(used),
         Column::AGE,
     ],
     ..Definition::new(

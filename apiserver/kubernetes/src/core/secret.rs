@@ -38,8 +38,8 @@ pub struct Secret;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Type", "What the secret is for").at(".type"),
-        Column::text("Data", "How many keys data has").computed(|secret| {
+        Column::text("Type", "The type of the secret").at(".type"),
+        Column::text("Data", "Number of keys in data").computed(|secret| {
             let data = value::object(secret.value(), &["data"]);
             Cell::Value(data.map_or(0, serde_json::Map::len).into())
         }),

@@ -133,7 +133,7 @@ static DEFINITION: Definition = Definition {
         Column::text("Cluster-IP", "The virtual address")
             .at(".spec.clusterIP")
             .or_none(),
-        Column::text("External-IP", "Where it is reached from outside")
+        Column::text("External-IP", "The external addresses")
             .computed(|service| external(service.value()).into()),
         Column::text("Port(s)", "The ports and their protocols")
             .computed(|service| ports(service.value()).into()),

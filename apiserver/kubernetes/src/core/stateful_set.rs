@@ -57,7 +57,7 @@ pub struct StatefulSet;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Ready", "How many Pods are ready, of those wanted")
+        Column::text("Ready", "Number of ready Pods, of the desired number")
             .computed(|set| counts(set, &["status", "readyReplicas"], &["spec", "replicas"])),
         Column::AGE,
         Column::text("Containers", "The names of the containers")

@@ -75,15 +75,15 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<BindingFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Role", "The role that is given").computed(role),
+    Column::text("Role", "The granted role").computed(role),
     Column::AGE,
-    Column::text("Users", "The users it is given to")
+    Column::text("Users", "The users with the role")
         .computed(|binding| subjects(binding, "User"))
         .wide(),
-    Column::text("Groups", "The groups it is given to")
+    Column::text("Groups", "The groups with the role")
         .computed(|binding| subjects(binding, "Group"))
         .wide(),
-    Column::text("ServiceAccounts", "The service accounts it is given to")
+    Column::text("ServiceAccounts", "The service accounts with the role")
         .computed(|binding| subjects(binding, "ServiceAccount"))
         .wide(),
 ];
