@@ -14,16 +14,16 @@ use crate::encryption;
 /// Arguments of `berth repair`.
 #[derive(Args, Clone, Debug)]
 pub struct RepairArgs {
-    /// The data folder, from which no server may serve.
+    /// The data folder, which no running server may use.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
-    /// Take this record out, damaged or not; repeatable.
+    /// Remove this record, damaged or not; repeatable.
     #[arg(long, value_name = "RESOURCE[.GROUP]/[NAMESPACE/]NAME")]
     pub remove: Vec<String>,
-    /// Take out every record that is damaged, and do without those that cannot be read at all.
+    /// Remove all damaged records, and discard those that cannot be read at all.
     #[arg(long)]
     pub remove_damaged: bool,
-    /// kube-apiserver's EncryptionConfiguration, to check values that are encrypted.
+    /// kube-apiserver's EncryptionConfiguration, to verify encrypted values.
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
 }

@@ -396,8 +396,7 @@ pub struct SimulateArgs {
     /// are more than 10,000 pairs of a request and a cluster.
     #[arg(long, value_enum)]
     pub reasons: Option<Reasons>,
-    /// Exit with 1 if an object is not placed, or not as often as requested; for a plan: if anything would
-    /// change.
+    /// Exit with 1 if an object is not placed, or only in part; for a plan: if anything would change.
     #[arg(long)]
     pub exit_code: bool,
     /// Decide nothing, and exit with 2, if an object cannot be read, has an unknown field, or is of a kind of

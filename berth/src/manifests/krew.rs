@@ -15,10 +15,10 @@ const PLATFORMS: [(&str, &str, &str); 2] = [
     ("linux-aarch64", "linux", "arm64"),
 ];
 
-/// Place of a release, for the manifest of krew.
+/// Address of a release, for the manifest of krew.
 #[derive(Args, Clone, Debug, Default)]
 pub struct KrewArgs {
-    /// For krew: the address the release's archives are published below.
+    /// For krew: the base URL of the release's archives.
     #[arg(long, value_name = "URL")]
     pub release_url: Option<String>,
     /// For krew: the release's SHA256SUMS (`make release`).
