@@ -398,7 +398,7 @@ fn kubectl_completes_commands_flags_and_what_the_server_has() {
     };
     let commands = proposed(&[""]);
     assert!(
-        commands.contains("why\tExplain which cluster") && commands.contains("console\t"),
+        commands.contains("why\tShow where an object is placed") && commands.contains("console\t"),
         "{commands}"
     );
     assert!(commands.ends_with(":4\n"), "no files: {commands}");
