@@ -210,8 +210,8 @@ mod with {
             // A server on the source would lack the writes made since.
             EtcdStore::withdraw(target).await?;
             bail!(
-                "the source was written to during the copy: stop every berth on it, then run this again (nobody can \
-                 serve from the copy)"
+                "the source was written to during the copy: stop every berth on it, then run this again (the copy \
+                 cannot be served)"
             );
         }
         let (servers, prefix) = (target.endpoints.join(","), &target.prefix);
@@ -278,7 +278,7 @@ mod with {
             bail!("{problem}; {} was removed again", file.display());
         }
         berth_commands::say!(
-            "copied {} from {} in etcd (revision {}) to {}, which goes on from there",
+            "copied {} from {} in etcd (revision {}) to {}, which continues from there",
             told(&snapshot),
             config.prefix,
             snapshot.revision,

@@ -214,8 +214,8 @@ impl Remover {
             version.map_err(|problem| anyhow!("cannot reach the hub at {}: {}", self.url, told(&problem)))?;
         if version.git_version.contains("+berth.") {
             bail!(
-                "this is a standalone Berth server, which no hub was told of: there is nothing to uninstall. Stop its process; \
-                 what it stored is in its data folder (--data-dir)"
+                "this is a standalone Berth server, which is on no hub: there is nothing to uninstall. Stop its process; \
+                 its objects are in its data folder (--data-dir)"
             );
         }
         Ok(())

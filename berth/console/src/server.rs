@@ -155,7 +155,7 @@ impl Console {
             ended = self.serve() => ended,
             () = unused => {
                 say(&format!(
-                    "the console ended: nobody has asked for {:?}",
+                    "the console ended: no requests for {:?}",
                     page.idle_timeout.unwrap_or_default()
                 ));
                 Ok(())

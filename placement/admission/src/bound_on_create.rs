@@ -101,7 +101,7 @@ impl PlaceVerdict {
             (Err(reasons), _) => format!("is not feasible ({reasons})"),
             (Ok(_), Precondition::ByNobody) => "cannot be reserved for a create".to_owned(),
             (Ok(_), Precondition::ByGuards) if by_current(&self.snapshot) => {
-                "is nobody's to choose by the rules of today without the right to bind".to_owned()
+                "may not be chosen without the right to bind, by the rules of today".to_owned()
             }
             (Ok(_), Precondition::ByGuards) => return None,
         };

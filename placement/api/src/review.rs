@@ -189,12 +189,12 @@ fn rules(value: &Value) -> Vec<FieldError> {
     let objects = spec["objects"].as_array().map_or(0, Vec::len);
     match spec["inventory"].as_str() {
         Some("Live") | None if objects > 0 => {
-            let detail = "objects are only looked at when spec.inventory is Overlay or Provided";
+            let detail = "objects are only read if spec.inventory is Overlay or Provided";
             errors.push(FieldError::forbidden("spec.objects", detail));
         }
         Some("Provided") if has("reference") => {
             let detail =
-                "with spec.inventory Provided nothing stored is looked at: give the object as spec.object";
+                "with spec.inventory Provided no stored object is read: set spec.object to the whole object";
             errors.push(FieldError::forbidden("spec.reference", detail));
         }
         _ => {}

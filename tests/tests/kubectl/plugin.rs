@@ -228,7 +228,7 @@ fn what_is_not_there_or_not_allowed_is_said() {
     let refused = text(&refused.stderr);
     assert!(
         refused.contains(
-            "you may not ask why about shoot \"web\" in namespace garden-dev: ask for a RoleBinding"
+            "you may not read the explanation of shoot \"web\" in namespace garden-dev: ask for a RoleBinding"
         ),
         "{refused}"
     );
