@@ -38,11 +38,11 @@ pub fn group() -> Group {
     };
     let schema = Schema::from_value(json!({
         "type": "object",
-        "description": "A kind that is defined by an object. This server has none: every kind it serves is built in.",
+        "description": "A custom kind. This server has none: all of its kinds are built in.",
         // The schema that clients read before they send one and get the reason of the refusal.
         "properties": {
-            "spec": {"type": "object", "description": "The kind.", "x-kubernetes-preserve-unknown-fields": true},
-            "status": {"type": "object", "description": "Whether it is served.", "x-kubernetes-preserve-unknown-fields": true},
+            "spec": {"type": "object", "description": "The definition of the kind.", "x-kubernetes-preserve-unknown-fields": true},
+            "status": {"type": "object", "description": "The status of the definition.", "x-kubernetes-preserve-unknown-fields": true},
         },
     }));
     let kind = Arc::new(Definition { info, schema });

@@ -331,7 +331,7 @@ impl Remover {
         if is_ours(&object, service) {
             return self.one(removal).await;
         }
-        berth_commands::say!("kept {removal}, whose webhooks ask others");
+        berth_commands::say!("kept {removal}, whose webhooks call other servers");
         Ok(())
     }
 

@@ -28,7 +28,7 @@ static INFO: KindInfo = KindInfo {
 };
 static COLUMNS: [Column; 2] = [
     Column::NAME,
-    Column::text("Average", "Processes that ran or waited").at(".average"),
+    Column::text("Average", "The average number of running and waiting processes").at(".average"),
 ];
 
 /// The kind and its objects.

@@ -236,19 +236,19 @@ fn kind(info: KindInfo) -> Virtual {
     Virtual {
         columns: vec![
             Column::NAME,
-            Column::text("Kind", "The kind of the object that is placed")
+            Column::text("Kind", "The kind of the placeable object")
                 .at(".spec.sourceRef.kind")
                 .or_none(),
             Column::text(
                 "Phase",
-                "The phase: Bound, Partial, Unschedulable, Invalid and others",
+                "The phase, such as Bound, Partial, Unschedulable or Invalid",
             )
             .at(".status.phase")
             .or_none(),
             Column::text("Clusters", "The clusters to which the object is bound").computed(clusters),
             Column::text(
                 "Reason",
-                "Why it is not bound, or how many clusters of those that it asks for it has",
+                "The reason why the object is not bound, or the number of its clusters and of the requested ones",
             )
             .computed(reason),
             Column::text("Message", "The summary")
@@ -257,7 +257,7 @@ fn kind(info: KindInfo) -> Virtual {
                 .wide(),
             Column::text(
                 AGREES,
-                "Whether Berth, which observes, would decide the same clusters",
+                "Whether Berth, while observing, would decide the same clusters",
             )
             .at(AGREES_PATH)
             .or_none()

@@ -432,7 +432,7 @@ pub fn columns() -> Vec<Column> {
         Column::text("Decision", "The decision that changed")
             .at(".spec.decision")
             .or_none(),
-        Column::text("Change", "What changed, as in a plan")
+        Column::text("Change", "The kind of the change, as in a plan")
             .at(".spec.change")
             .or_none(),
         Column::text("Phase", "The phase after the change")
@@ -445,7 +445,7 @@ pub fn columns() -> Vec<Column> {
             .wide(),
         Column::text(
             "Agrees",
-            "Whether Berth, which observed, would have decided the same clusters",
+            "Whether Berth, while observing, would have decided the same clusters",
         )
         .at(".spec.agreement.status")
         .or_none()

@@ -41,23 +41,20 @@ pub fn columns() -> Vec<Column> {
         Column::text("Rank", "The rank, from 1").integer(),
         Column::text(
             "Score",
-            "The weighted total; where the system adds nothing up, its scores in the order in which they decide",
+            "The weighted total; if the system does not add scores, its scores in the order of precedence",
         ),
         Column::text(
             "Result",
-            "Whether it is picked, fits and is not picked, is refused, or is none to choose from",
+            "Whether the Target is picked, fits but is not picked, is refused, or is out of scope",
         ),
         Column::text(
             "Reason",
             "The reason why the Target is refused, or why others rank higher",
         ),
         Column::text("Message", "The reasons as sentences").wide(),
-        Column::text(
-            "Amount",
-            "How much of what is divided it gets, where the system divides anything",
-        )
-        .integer()
-        .wide(),
+        Column::text("Amount", "The amount of the Target, if the system divides one")
+            .integer()
+            .wide(),
     ]
 }
 

@@ -128,15 +128,11 @@ fn columns() -> Vec<Column> {
             .or_none(),
         Column::text(
             "Provider",
-            "The infrastructure provider, where the system knows one",
+            "The infrastructure provider, if the system states one",
         )
         .at(".status.provider")
         .or_none(),
-        Column::text(
-            "Used",
-            "What is counted on it: used, and allowed where there is a limit",
-        )
-        .computed(used),
+        Column::text("Used", "The counted resources: used amounts, with their limits").computed(used),
         Column::text("Taints", "Taints, which placements must tolerate")
             .computed(taints)
             .wide(),
