@@ -222,7 +222,7 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
     };
     berth_commands::say!("{}", told("restored", contents, &file.display().to_string()));
     if let Some(kept) = kept {
-        berth_commands::say!("what was there is {}", kept.display());
+        berth_commands::say!("the replaced database is {}", kept.display());
     }
     for name in CERTIFICATES {
         let (Some(folder), target) = (folder, args.data_dir.join(name)) else {

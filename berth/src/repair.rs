@@ -63,13 +63,13 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
     let stays = !args.remove_damaged && (unnamed > 0 || lost(&found, &names));
     if stays {
         berth_commands::say!(
-            "nothing was changed: --remove NAME takes out a record, --remove-damaged all that is damaged; {} are whole",
+            "nothing was changed: --remove NAME removes a record, --remove-damaged all damaged ones; {} are intact",
             found.objects()
         );
         return Ok(ExitCode::FAILURE);
     }
     if names.is_empty() && found.damaged().is_empty() && found.problems().is_empty() {
-        berth_commands::say!("{} objects, every one as it was written", found.objects());
+        berth_commands::say!("{} objects, all of them intact", found.objects());
         return Ok(ExitCode::SUCCESS);
     }
     let before = found.write(&names)?;
@@ -84,7 +84,7 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
         berth_commands::say!("removed {}", damage.record);
     }
     berth_commands::say!(
-        "{} has what is left; {} is as it was",
+        "{} has the remaining records; {} is the original file",
         file.display(),
         before.display()
     );

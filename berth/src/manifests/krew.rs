@@ -33,7 +33,7 @@ pub struct KrewArgs {
 pub fn krew(args: &KrewArgs) -> Result<Value> {
     let (Some(url), Some(file)) = (&args.release_url, &args.checksums) else {
         bail!(
-            "krew installs a release: --release-url says where its archives are, --checksums names its SHA256SUMS"
+            "krew installs a release: --release-url is the address of its archives, --checksums its file SHA256SUMS"
         );
     };
     if !url.starts_with("https://") {
