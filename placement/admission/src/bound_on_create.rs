@@ -151,7 +151,7 @@ impl PlacedObject<'_> {
                 let details: Vec<String> = refused.errors.into_iter().map(|error| error.detail).collect();
                 Err(details.join("; "))
             }
-            None => Err("the scheduler does not take it in".to_owned()),
+            None => Err("the scheduler does not read it".to_owned()),
         }
     }
 }

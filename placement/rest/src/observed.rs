@@ -82,7 +82,7 @@ pub(crate) fn told(
         return AgreementText {
             status: "Unknown",
             reason: NOT_COMPARED,
-            message: "where it is now is not compared yet with what Berth would decide".to_owned(),
+            message: "the current placement has not been compared with Berth's decision yet".to_owned(),
             would_change: None,
             due_at: None,
         };

@@ -25,7 +25,7 @@ use super::undone::{self, Undone};
 /// Steps made at once.
 const PARALLEL: usize = 8;
 /// The problem of an object that others change back or delete below.
-const UNDONE: &str = "the workload cluster undoes it; it is made again with growing delays";
+const UNDONE: &str = "the workload cluster reverts the change; it is retried with growing delays";
 
 /// The result of a step: the status that it reported, if it reported one, or the write that it made
 /// downstream.
