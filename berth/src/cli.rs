@@ -79,8 +79,8 @@ pub enum Command {
     /// written
     ///
     /// Reads the systems' objects on the kubeconfig's hub, with or without Berth on it, or those of -f.
-    /// Current placements are taken into account, as in operation: an object that its system keeps where it
-    /// is counts as the same.
+    /// Current placements are taken into account, as in operation: if the system keeps an object where it is,
+    /// the decision is the same.
     ///
     /// Exit codes: 0; 1 with --exit-code, if any request would be decided differently; 2 if a file cannot be
     /// read at all or a configuration is malformed; 3 if a part of the input was skipped (skipped requests

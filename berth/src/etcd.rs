@@ -25,8 +25,8 @@ pub struct EtcdArgs {
     /// A file with the etcd user and its password: one line, `user:password`.
     #[arg(long, value_name = "FILE")]
     pub etcd_credentials_file: Option<PathBuf>,
-    /// Interval at which etcd's history is compacted (such as 5m); 0s disables compaction by Berth, such as
-    /// for etcd's --auto-compaction-retention.
+    /// Interval at which etcd's history is compacted (such as 5m); 0s leaves compaction to another
+    /// program, such as etcd itself (--auto-compaction-retention).
     #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub etcd_compaction_interval: Duration,
 }
