@@ -21,7 +21,7 @@ struct Flunder {
     /// Length of the flunder, in centimetres.
     #[schemars(range(min = 1))]
     size: i64,
-    /// The flunder it swims after.
+    /// The name of the flunder that this one follows.
     follows: Option<String>,
 }
 

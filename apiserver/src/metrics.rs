@@ -226,20 +226,28 @@ impl Metrics {
     fn register_own(&self) {
         let mut registry = self.registry.lock();
         let to = &mut *registry;
-        to.register("apiserver_request", "Requests answered", self.requests.clone());
+        to.register(
+            "apiserver_request",
+            "Number of answered requests",
+            self.requests.clone(),
+        );
         to.register(
             "apiserver_request_duration_seconds",
-            "Seconds from a request's arrival to the last byte of its answer",
+            "Seconds from a request's arrival to the last byte of its response",
             self.durations.clone(),
         );
         // Dashboards use this metric for service levels. Calls of a hub's webhooks are included, since they
         // are rare.
         to.register(
             "apiserver_request_sli_duration_seconds",
-            "Seconds from a request's arrival to the last byte of its answer, the webhooks of a hub included",
+            "Seconds from a request's arrival to the last byte of its response, including the webhooks of a hub",
             self.service_levels.clone(),
         );
-        to.register("apiserver_response_sizes", "Bytes of answers", self.sizes.clone());
+        to.register(
+            "apiserver_response_sizes",
+            "Bytes of responses",
+            self.sizes.clone(),
+        );
         to.register(
             "apiserver_request_body_size_bytes",
             "Bytes of request bodies",
@@ -247,22 +255,22 @@ impl Metrics {
         );
         to.register(
             "apiserver_longrunning_requests",
-            "Watches and proxied requests now open",
+            "Number of open watches and proxied requests",
             self.long_running.clone(),
         );
         to.register(
             "apiserver_current_inflight_requests",
-            "Requests now in flight",
+            "Number of requests in flight",
             self.in_flight.clone(),
         );
         to.register(
             "apiserver_request_terminations",
-            "Requests ended in self-defence: refused for load or cut off in time",
+            "Requests that the server refused because of overload, or ended at a timeout, to protect itself",
             self.terminations.clone(),
         );
         to.register(
             "apiserver_watch_events",
-            "Watch events sent",
+            "Number of sent watch events",
             self.watch_events.clone(),
         );
         to.register(
@@ -272,37 +280,37 @@ impl Metrics {
         );
         to.register(
             "apiserver_watch_list_duration_seconds",
-            "Seconds from a watch's arrival until it was sent all there was at its start",
+            "Seconds from a watch's arrival until its initial events were sent",
             self.watch_lists.clone(),
         );
         to.register(
             "authenticated_user_requests",
-            "Authenticated requests by what kind of name the user has",
+            "Authenticated requests, by the kind of the user's name",
             self.users.clone(),
         );
         to.register(
             "authentication_attempts",
-            "Authentications by result",
+            "Authentications, by result",
             self.authentications.clone(),
         );
         to.register(
             "apiserver_client_certificate_expiration_seconds",
-            "Seconds of life left in the client certificates of requests",
+            "Remaining validity of the requests' client certificates, in seconds",
             self.certificate_life.clone(),
         );
         to.register(
             "apiserver_tls_handshake_errors",
-            "TLS handshakes that failed",
+            "Number of failed TLS handshakes",
             self.tls_errors.clone(),
         );
         to.register(
             "apiserver_audit_event",
-            "Audit events handed to the log",
+            "Number of audit events that were passed to the log",
             self.audit_events.clone(),
         );
         to.register(
             "apiserver_audit_error",
-            "Audit events that were lost, by what could not pass them on",
+            "Number of lost audit events, by the plugin that lost them",
             self.audit_errors.clone(),
         );
         to.register(

@@ -42,10 +42,10 @@ pub struct BackupArgs {
     /// The data folder of the server, running or not.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
-    /// The folder to make, for the objects and the certificates; `-` writes the objects to standard output.
+    /// The folder to create, for the objects and the certificates; `-` writes the objects to standard output.
     #[arg(long, value_name = "FOLDER")]
     pub to: PathBuf,
-    /// kube-apiserver's EncryptionConfiguration, where no server runs and values are encrypted.
+    /// kube-apiserver's EncryptionConfiguration, if no server is running and values are encrypted.
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
 }
@@ -53,21 +53,21 @@ pub struct BackupArgs {
 /// Arguments of `berth restore`.
 #[derive(Args, Clone, Debug)]
 pub struct RestoreArgs {
-    /// File made by `berth backup`: the folder, or its file objects.backup; `-` reads that from standard
-    /// input.
+    /// The backup: the folder that `berth backup` created, or its file objects.backup; `-` reads that file
+    /// from standard input.
     #[arg(long, value_name = "PATH")]
     pub from: PathBuf,
-    /// The data folder to restore into, from which no server may serve.
+    /// The data folder to restore into, which no running server may use.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
-    /// Take the place of the database that is there; it is kept beside the new one under another name.
+    /// Replace the existing database, which is kept beside the new one under another name.
     #[arg(long)]
     pub replace: bool,
-    /// Distance of resourceVersions beyond the backup's: more than were given out since, so that none comes
-    /// again.
+    /// Number by which resourceVersions are raised above the backup's. It must exceed the number of writes
+    /// since the backup, so that no resourceVersion is used twice.
     #[arg(long, value_name = "N", default_value_t = 500_000)]
     pub bump_revision: u64,
-    /// kube-apiserver's EncryptionConfiguration, to check values that are encrypted.
+    /// kube-apiserver's EncryptionConfiguration, to verify encrypted values.
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
 }
@@ -225,7 +225,7 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
     };
     berth_commands::say!("{}", summary("restored", contents, &file.display().to_string()));
     if let Some(old_file) = old_file {
-        berth_commands::say!("what was there is {}", old_file.display());
+        berth_commands::say!("the replaced database is {}", old_file.display());
     }
     for name in CERTIFICATES {
         let (Some(folder), target) = (folder, args.data_dir.join(name)) else {

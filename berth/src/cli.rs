@@ -42,88 +42,93 @@ pub struct Cli {
     /// Log level: error, warn, info, debug, trace, or filters such as `berth_apiserver=debug`.
     #[arg(long, global = true, env = "BERTH_LOG", default_value = "warn")]
     pub log_level: String,
-    /// Form of logs, on standard error.
+    /// Format of logs, on standard error.
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
     pub logging_format: LogFormat,
 }
 
-/// The forms of log lines.
+/// Formats of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// One readable line each.
+    /// One line of text for each message.
     Text,
-    /// One JSON object each.
+    /// One JSON object for each message.
     Json,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve the systems' own API groups and Berth's, standalone, from one folder
+    /// Serve the API groups of the systems and of Berth, standalone, from one folder
     Serve(Box<ServeArgs>),
-    /// Serve with each system's example fleet loaded, decided and explained on the terminal
+    /// Serve each system's example fleet, with its decisions explained on the terminal
     Demo(DemoArgs),
-    /// Decide every placeable object of files, or of the hub, against the clusters there; nothing is written
+    /// Decide all placeable objects of files, or of the hub, for the clusters there; nothing is written
     ///
-    /// Without -f the hub that the kubeconfig names is read, which needs no Berth there.
+    /// Without -f, the kubeconfig's hub is read; Berth need not be installed on it.
     ///
-    /// With --change, --drain, --delete or --against: what that would do to the decisions, before it is made.
+    /// With --change, --drain, --delete or --against: the effects on the decisions, before the change is
+    /// made.
     ///
-    /// Exit codes: 0 when everything was decided; 1 with --exit-code, when something found no place or not
-    /// all it asked for (of a plan: when anything would change); 2 when the question or a configuration is
-    /// malformed, or with --strict the input; 3 when something of the input was set aside and the rest was
-    /// decided. Every problem is on standard error.
+    /// Exit codes: 0 if everything was decided; 1 with --exit-code, if an object is not placed, or only in
+    /// part (for a plan: if anything would change); 2 if the arguments or a configuration are malformed, or
+    /// with --strict the input; 3 if a part of the input was skipped and the rest was decided. All problems
+    /// are reported on standard error.
     Simulate(SimulateCommand),
-    /// Compare what is placed with what Berth would decide: where it differs, and why; nothing is written
+    /// Compare the current placements with Berth's decisions: the differences and their reasons; nothing is
+    /// written
     ///
-    /// It reads the systems' objects on the hub that the kubeconfig names, with or without Berth there, or
-    /// those of -f. What is placed counts, as it does in life: what a system keeps where it is, is the same.
+    /// Reads the systems' objects on the kubeconfig's hub, with or without Berth on it, or those of -f.
+    /// Current placements are taken into account, as in operation: if the system keeps an object where it is,
+    /// the decision is the same.
     ///
-    /// Exit codes: 0; 1 with --exit-code, when any request would be decided differently; 2 when a file cannot
-    /// be read at all or a configuration is malformed; 3 when something of the input was set aside, which
-    /// counts as Unknown where it is a request, and the rest was compared.
+    /// Exit codes: 0; 1 with --exit-code, if any request would be decided differently; 2 if a file cannot be
+    /// read at all or a configuration is malformed; 3 if a part of the input was skipped (skipped requests
+    /// count as Unknown) and the rest was compared.
     Compare(CompareArgs),
-    /// Open a page in the browser that shows decisions with every reason, as your kubeconfig may read them
+    /// Open a page in the browser with the decisions and their reasons, as your kubeconfig may read them
     ///
-    /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is
-    /// printed holds a token: keep it to yourself.
+    /// This process serves the page on loopback; nothing is installed in the cluster. The printed address
+    /// contains a token: keep it secret.
     ///
-    /// With -f it shows files, and asks no server. On a hub without Berth it follows the systems' objects,
-    /// decided in this process.
+    /// With -f, the page shows files, and no server is contacted. On a hub without Berth, this process reads
+    /// the systems' objects and decides.
     #[command(visible_alias = "look")]
     Console(ConsoleCommand),
     /// Show where an object is placed, and why every other cluster was rejected
     ///
-    /// On a hub without Berth it reads the system's objects and decides in this process. Also `kubectl berth
-    /// why`: docs/terminal.md.
+    /// On a hub without Berth, this process reads the system's objects and decides. Also `kubectl berth why`:
+    /// docs/terminal.md.
     Why(WhyArgs),
-    /// Show how a decision changed: when, from and to which clusters, why, and by whom
+    /// Show the changes of a decision: their times, clusters, reasons and authors
     ///
-    /// Also `kubectl berth history`. It says so where older changes are no longer kept; that is not an error.
+    /// Also `kubectl berth history`. If older changes are no longer kept, this is reported; it is not an
+    /// error.
     History(HistoryArgs),
-    /// Show what to change so that an object goes to a cluster; nothing is stored
+    /// Show the changes after which an object goes to a cluster; nothing is stored
     ///
-    /// The smallest sets of changes, each tried on a copy of what the server knows, with the line of kubectl
-    /// that makes it. Also `kubectl berth advice`: docs/terminal.md.
+    /// The smallest sets of changes, each evaluated on a copy of the server's state, with the kubectl command
+    /// for each change. Also `kubectl berth advice`: docs/terminal.md.
     Advice(AdviceArgs),
-    /// Show what a change would do to the decisions of a server or a hub; nothing is stored
+    /// Show the effects of a change on the decisions of a server or a hub; nothing is stored
     Plan(PlanArgs),
     /// Save a hub's clusters and placements as YAML, for `berth simulate -f`; reads only, Berth need not be
     /// installed
     ///
-    /// All that the schedulers read and you may read, of every namespace, or with -n what the decisions of
-    /// that one depend on. What was left out is on standard error, with what it changes.
+    /// Exports all objects that the schedulers read and you may read, of all namespaces, or with -n those on
+    /// which the decisions of that namespace depend. Omissions and their effects are reported on standard
+    /// error.
     Export(ExportArgs),
     /// Check a server, or Berth's installation on a hub, and print the command that fixes each problem
     ///
-    /// Exit codes: 0 when nothing is wrong; 1 when something is, or no server answers; 3 when Berth is not
+    /// Exit codes: 0 if there is no problem; 1 if there are problems, or no server answers; 3 if Berth is not
     /// installed there.
     Check(CheckArgs),
     /// Print a script that completes commands, flags, namespaces, decisions and clusters in a shell
     ///
     /// `source <(berth completion bash)`, or zsh; `berth completion fish | source`.
     Completion(CompletionArgs),
-    /// Propose what may come next
+    /// Propose completions of a command line
     #[command(name = "__complete", hide = true)]
     Complete(CompleteArgs),
     /// Write objects with their status, as `kubectl apply` cannot
@@ -132,164 +137,166 @@ pub enum Command {
     Kubeconfig(KubeconfigArgs),
     /// Back up a server's embedded database and certificates, while it serves
     ///
-    /// The objects are of one moment: every write that was acknowledged before, none by half. Values that are
-    /// encrypted stay so. Run it as the server's user, where the data folder is: in a Pod `kubectl exec … --
-    /// berth backup --to -`.
+    /// The objects are of a single moment: all acknowledged writes before it, and none in part. Encrypted
+    /// values stay encrypted. Run the command as the server's user, where the data folder is: in a Pod
+    /// `kubectl exec … -- berth backup --to -`.
     Backup(BackupArgs),
     /// Restore a data folder from a backup
     ///
-    /// Objects keep their uids and resourceVersions. Watches that were open before must list again.
+    /// Objects keep their uids and resourceVersions. Earlier watches must list again.
     Restore(RestoreArgs),
     /// List the damaged records of an embedded database, and remove records by name
     ///
-    /// Stop the server first. Intact records are kept, and so is a copy of the file as it was. Exit code 1:
-    /// damaged records are left.
+    /// Stop the server first. Intact records are kept, and the original file is copied. Exit code 1 if
+    /// damaged records remain.
     Repair(RepairArgs),
     /// Copy a store, from the embedded database to etcd or back, without losing an object
     ///
-    /// Stop every server on both first. resourceVersions never go back: etcd's revision is raised to the
-    /// source's where it is lower, or the copy is refused.
+    /// Stop all servers of both stores first. resourceVersions never decrease: if etcd's revision is lower
+    /// than the source's, it is raised, or the copy is refused.
     Migrate(MigrateArgs),
-    /// Run kcp's syncer at a workload cluster: copy its objects down from the hub, and their status up
+    /// Run kcp's syncer for a workload cluster: copy objects down from the hub, and their status up
     Syncer(SyncerArgs),
     /// Print the rights that the syncer of a workload cluster needs, as YAML
     SyncerRights(SyncerRightsArgs),
-    /// Hand decisions on to a system that dispatches by itself: Kueue's MultiKueue
+    /// Dispatch decisions to a system with its own dispatching: Kueue's MultiKueue
     Dispatch(DispatchArgs),
     /// Print the manifests that install Berth on a hub, as YAML
     ///
-    /// Pipe them to `kubectl apply --server-side -f -`. The systems' CustomResourceDefinitions (--systems)
-    /// only to `kubectl create -f -`, which leaves existing ones alone.
+    /// Pipe them to `kubectl apply --server-side -f -`, but the systems' CustomResourceDefinitions
+    /// (--systems) only to `kubectl create -f -`, which does not change existing ones.
     Manifests(ManifestsArgs),
-    /// Show what would move if Berth decided a system in the place of its own scheduler, and how that is
-    /// stopped; with --yes, do it
+    /// Show the effects if Berth decided a system in place of its own scheduler, and how to stop that
+    /// scheduler; with --yes, take over
     ///
-    /// With --yes the mode of the stored SchedulerConfiguration is set, and Berth begins once the Lease of
-    /// the system's own scheduler is no longer renewed: no request has two schedulers. Stop that one then, as
-    /// is printed.
+    /// With --yes the mode of the stored SchedulerConfiguration is set, and Berth starts once the Lease of
+    /// the system's own scheduler is no longer renewed, so that no request has two schedulers. Then stop that
+    /// scheduler as the output shows.
     ///
-    /// Exit codes: 0; 1 with --yes, when Berth does not decide by the end of --timeout.
+    /// Exit codes: 0; 1 with --yes, if Berth does not decide before --timeout.
     Takeover(TakeoverArgs),
-    /// Give a system back to its own scheduler; with --yes, do it
+    /// Hand a system back to its own scheduler; with --yes, do it
     ///
-    /// With --yes Berth observes from then on, and waits for the Lease of the system's own scheduler: start
-    /// that one then, as is printed.
+    /// With --yes Berth only observes from then on, and waits for the Lease of the system's own scheduler:
+    /// then start that scheduler as the output shows.
     ///
-    /// Exit codes: 0; 1 with --yes, when that scheduler is not seen to run by the end of --timeout.
+    /// Exit codes: 0; 1 with --yes, if that scheduler does not run before --timeout.
     Handback(HandbackArgs),
-    /// Uninstall Berth from a hub, in the order that never leaves a namespace stuck
+    /// Uninstall Berth from a hub, in an order that never leaves a namespace stuck
     ///
-    /// The systems' objects and their CustomResourceDefinitions stay.
+    /// The systems' objects and their CustomResourceDefinitions are kept.
     Uninstall(UninstallArgs),
 }
 
 /// Arguments of `berth serve`.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArgs {
-    /// The folder of certificates, kubeconfig and database; made when missing.
+    /// The folder of certificates, kubeconfig and database; created when missing.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
     /// The address to listen on.
     #[arg(long, default_value = "127.0.0.1")]
     pub bind_address: IpAddr,
-    /// The port to listen on; 0 takes a free one.
+    /// The port to listen on; 0 chooses a free one.
     #[arg(long, default_value_t = 7443)]
     pub secure_port: u16,
-    /// Names and addresses the serving certificate is for, beside localhost and the bind address.
+    /// Further names and addresses of the serving certificate, besides localhost and the bind address.
     #[arg(long, value_delimiter = ',')]
     pub tls_san: Vec<String>,
-    /// Host (and port, if it is not --secure-port) by which clients reach this server. It is in the serving
-    /// certificate and in the URLs that kcp's syncers get. Behind a kube-apiserver: the host (and port, if it
-    /// is not 443) of that one.
+    /// Host (and port, if it is not --secure-port) through which clients reach this server. It is part of the
+    /// serving certificate and of the URLs for kcp's syncers. Behind a kube-apiserver: the host (and port, if
+    /// it is not 443) of the kube-apiserver.
     #[arg(long, value_name = "HOST[:PORT]", value_parser = authority)]
     pub external_hostname: Option<Authority>,
-    /// The serving certificate (PEM), instead of one of the built-in CA; reloaded when it changes.
+    /// The serving certificate (PEM), in place of one of the built-in CA; reloaded when it changes.
     #[arg(long, requires = "tls_private_key_file")]
     pub tls_cert_file: Option<PathBuf>,
     /// The private key (PEM) of --tls-cert-file.
     #[arg(long, requires = "tls_cert_file")]
     pub tls_private_key_file: Option<PathBuf>,
-    /// Trust in others beside a hub's users.
+    /// Trust in client certificates and front proxies, in addition to a hub's users.
     #[command(flatten)]
     pub trust: TrustArgs,
-    /// Place where objects are kept.
+    /// The store of the objects.
     #[arg(long, value_enum, default_value_t = Storage::Embedded)]
     pub storage: Storage,
     /// The client URLs of etcd's members, for --storage etcd.
     #[arg(long, value_delimiter = ',', value_name = "URL")]
     pub etcd_servers: Vec<String>,
-    /// kube-apiserver's EncryptionConfiguration: which resources are encrypted where they are kept, and with
-    /// which keys (aesgcm).
+    /// kube-apiserver's EncryptionConfiguration: the resources that are encrypted at rest, and the keys
+    /// (aesgcm).
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
-    /// A system's own configuration file, used while no SchedulerConfiguration of it is stored; repeatable.
+    /// A system's own configuration file, used while the system has no stored SchedulerConfiguration;
+    /// repeatable.
     #[arg(long)]
     pub config: Vec<PathBuf>,
-    /// Whether systems are decided. `observe`: nothing is written to them and nothing refused, whatever
-    /// SchedulerConfigurations say. `decide`: those are decided whose configuration says nothing else
-    /// (`spec.mode`) [default: systems that Berth stores are decided, those on a hub are observed until their
-    /// configuration says Decide].
+    /// Whether systems are decided. `observe`: systems are not written to and no writes are refused,
+    /// regardless of SchedulerConfigurations. `decide`: systems are decided unless their configuration states
+    /// otherwise (`spec.mode`) [default: systems that Berth stores are decided, systems on a hub are observed
+    /// until their configuration states Decide].
     #[arg(long, value_enum, value_name = "MODE")]
     pub mode: Option<ModeArg>,
-    /// Time for another scheduler to do what Berth would decide, before an observed decision says that they
-    /// differ (docs/beside.md; such as 30s).
+    /// Time that another scheduler has for a decision, before the condition of an observed decision reports a
+    /// difference (docs/beside.md; such as 30s).
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub agreement_grace_period: Duration,
-    /// The controllers to run: `*` is all, `ocm` adds those of a system, `-ocm` leaves them out; some have
-    /// names of their own too: fleet-status, karmada-detector, kcp-placement, kcp-namespace, kcp-resource,
+    /// The controllers to run: `*` is all, `ocm` adds those of a system, `-ocm` removes them; some have names
+    /// of their own too: fleet-status, karmada-detector, kcp-placement, kcp-namespace, kcp-resource,
     /// kcp-location, kcp-heartbeat.
     #[arg(long, value_delimiter = ',', default_value = "*", allow_hyphen_values = true)]
     pub controllers: Vec<String>,
-    /// Time for which events are kept after they were last seen (such as 1h); 0s keeps them without limit.
+    /// Time for which events are kept after their last occurrence (such as 1h); 0s keeps them without limit.
     #[arg(long, default_value = "1h", value_parser = parse_unsigned)]
     pub event_ttl: Duration,
     /// Number of changes of each decision that are kept (docs/reference.md, "History"); 0 keeps none and
     /// deletes existing ones.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     pub history_per_decision: usize,
-    /// Time for which changes of decisions are kept (such as 168h); 0s means without limit of time.
+    /// Time for which changes of decisions are kept (such as 168h); 0s keeps them without limit of time.
     #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = parse_unsigned)]
     pub history_max_age: Duration,
     /// Answer admission reviews at /admission/mutate and /admission/validate [default: true behind a
-    /// kube-apiserver, and where one of the next two flags is given].
+    /// kube-apiserver, and if one of the next two flags is given].
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     pub admission_webhooks: Option<bool>,
     /// The port for /admission/mutate and /admission/validate; 0 serves them on the secure port.
     #[arg(long, default_value_t = 0)]
     pub admission_bind_port: u16,
-    /// The CA (PEM) for client certificates of callers of the admission webhooks. Without it everyone who
-    /// reaches the port gets an answer, and rejections do not name other objects (docs/security.md,
+    /// The CA (PEM) for client certificates of callers of the admission webhooks. If omitted, all callers
+    /// that reach the port get an answer, and rejections do not name other objects (docs/security.md,
     /// "Webhooks").
     #[arg(long)]
     pub admission_client_ca_file: Option<PathBuf>,
-    /// A file with the bearer token (16 characters or more) of tools that ask for decisions below
-    /// /integrations: Argo CD's plugin generator and Flux's ExternalService. Read again at each request. With
-    /// --admission-bind-port the paths are on that port.
+    /// A file with the bearer token (16 characters or more) of tools that request decisions below
+    /// /integrations: Argo CD's plugin generator and Flux's ExternalService. Read again for each request.
+    /// With --admission-bind-port, the paths are on that port.
     #[arg(long)]
     pub integrations_token_file: Option<PathBuf>,
-    /// The CA (PEM) whose client certificates those tools may show instead of a token. Without either file
-    /// the paths are not served.
+    /// The CA (PEM) for client certificates that those tools may present in place of a token. Without either
+    /// file, the paths are not served.
     #[arg(long)]
     pub integrations_client_ca_file: Option<PathBuf>,
-    /// Groups whose members pass the guards and may write what only Berth's controllers may write otherwise;
-    /// repeatable, none by default.
+    /// Groups whose members bypass the guards and may write what otherwise only Berth's controllers may
+    /// write; repeatable, none by default.
     #[arg(long)]
     pub break_glass_group: Vec<String>,
     /// Actors of the systems.
     #[command(flatten)]
     pub actors: ActorArgs,
-    /// Limit of reading requests that run at once; 0 is unlimited.
+    /// Maximum number of concurrent reads; 0 is unlimited.
     #[arg(long, default_value_t = 400)]
     pub max_requests_inflight: usize,
-    /// Limit of writing requests that run at once; 0 is unlimited.
+    /// Maximum number of concurrent writes; 0 is unlimited.
     #[arg(long, default_value_t = 200)]
     pub max_mutating_requests_inflight: usize,
-    /// Limit of bytes that all requests hold at once: bodies, what is parsed from them, and responses not yet
-    /// read by the client (such as 256Mi); one user gets an eighth, all anonymous callers together a
-    /// sixteenth; 0 is unlimited.
+    /// Maximum number of bytes that all requests hold together: bodies, parsed bodies, and responses that
+    /// clients have not read yet (such as 256Mi); one user may hold an eighth, all anonymous callers together
+    /// a sixteenth; 0 is unlimited.
     #[arg(long, default_value = "256Mi", value_parser = bytes)]
     pub max_bytes_inflight: usize,
-    /// Time for which to keep serving after a termination signal, with /readyz failing already (such as 15s).
+    /// Time for which the server keeps serving after a termination signal, with a failing /readyz (such as
+    /// 15s).
     #[arg(long, default_value = "0s", value_parser = parse_unsigned)]
     pub shutdown_delay_duration: Duration,
     // Groups with a heading come last, since a heading covers all flags after it.
@@ -310,13 +317,13 @@ pub struct ServeArgs {
 /// Arguments of `berth demo`.
 #[derive(Args, Clone, Debug)]
 pub struct DemoArgs {
-    /// The port to listen on; a free one by default.
+    /// The port to listen on; by default a free one.
     #[arg(long, default_value_t = 0)]
     pub secure_port: u16,
-    /// The folder of certificates, kubeconfig and database; a temporary one by default.
+    /// The folder of certificates, kubeconfig and database; by default a temporary one.
     #[arg(long)]
     pub data_dir: Option<PathBuf>,
-    /// End after the story instead of serving until Ctrl-C.
+    /// Exit after the tour, in place of serving until Ctrl-C.
     #[arg(long)]
     pub exit: bool,
 }
@@ -336,14 +343,14 @@ pub struct KubeconfigArgs {
     /// The server's URL; by default that of the admin kubeconfig.
     #[arg(long)]
     pub server: Option<String>,
-    /// File to write; standard output by default.
+    /// The output file; by default standard output.
     #[arg(short = 'o', long)]
     pub output: Option<PathBuf>,
-    /// Time for which the certificate is valid (such as 12h). It cannot be revoked before.
+    /// Validity of the certificate (such as 12h). The certificate cannot be revoked earlier.
     #[arg(long, default_value = "8760h", value_parser = parse_unsigned)]
     pub ttl: Duration,
-    /// Issue a name that is reserved for Berth's own actors (berth:*) or for the garbage collector and the
-    /// namespace controller, who pass guards, all the same.
+    /// Issue the certificate even for a name that is reserved for Berth's own actors (berth:*), or for the
+    /// garbage collector and the namespace controller, which bypass the guards.
     #[arg(long)]
     pub force: bool,
 }

@@ -3,7 +3,7 @@
 
 use clap::{Args, ValueEnum};
 
-/// The shells there are scripts for.
+/// Shells with a completion script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shell {
     /// GNU Bash 4 or newer.
@@ -25,7 +25,7 @@ pub struct CompletionArgs {
 /// Arguments of `berth __complete`.
 #[derive(Args, Clone, Debug)]
 pub struct CompleteArgs {
-    /// The words behind `berth`, the last of which is being written.
+    /// The words after `berth`, the last of which is incomplete.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub words: Vec<String>,
 }

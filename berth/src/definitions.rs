@@ -39,12 +39,12 @@ pub fn group() -> Group {
     };
     let schema = Schema::from_value(json!({
         "type": "object",
-        "description": "A kind that is defined by an object. This server has none: every kind it serves is built in.",
+        "description": "A custom kind. This server has none: all of its kinds are built in.",
         // Clients read this schema before they send a definition; the server then refuses it with the
         // reason.
         "properties": {
-            "spec": {"type": "object", "description": "The kind.", "x-kubernetes-preserve-unknown-fields": true},
-            "status": {"type": "object", "description": "Whether it is served.", "x-kubernetes-preserve-unknown-fields": true},
+            "spec": {"type": "object", "description": "The definition of the kind.", "x-kubernetes-preserve-unknown-fields": true},
+            "status": {"type": "object", "description": "The status of the definition.", "x-kubernetes-preserve-unknown-fields": true},
         },
     }));
     let kind = Arc::new(Definition { info, schema });

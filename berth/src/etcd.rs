@@ -10,10 +10,10 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "etcd")]
 pub struct EtcdArgs {
-    /// Prefix of keys in etcd; stores with different prefixes do not see each other.
+    /// Prefix of keys in etcd; stores with different prefixes are independent.
     #[arg(long, default_value = "/berth", value_name = "PATH")]
     pub etcd_prefix: String,
-    /// The CA (PEM) of the etcd servers; the system's roots when absent.
+    /// The CA (PEM) of the etcd servers; by default the system's roots.
     #[arg(long, value_name = "FILE")]
     pub etcd_cafile: Option<PathBuf>,
     /// The client certificate (PEM) for etcd.
@@ -25,8 +25,8 @@ pub struct EtcdArgs {
     /// A file with the etcd user and its password: one line, `user:password`.
     #[arg(long, value_name = "FILE")]
     pub etcd_credentials_file: Option<PathBuf>,
-    /// Interval at which etcd's history is compacted (such as 5m); 0s leaves compaction to others, such as
-    /// etcd's --auto-compaction-retention.
+    /// Interval at which etcd's history is compacted (such as 5m); 0s leaves compaction to another
+    /// program, such as etcd itself (--auto-compaction-retention).
     #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub etcd_compaction_interval: Duration,
 }

@@ -57,7 +57,7 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
     console
         .until_ctrl_c(
             page,
-            "What is in the files is behind this address. Ctrl-C ends it.",
+            "This address gives access to the contents of the files. Ctrl-C ends it.",
         )
         .await?;
     Ok(ExitCode::SUCCESS)

@@ -146,7 +146,7 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
     let console = Console::over(&args.page, readable::groups(), served.client(), about)
         .await
         .context("starting the console")?;
-    let note = "What your kubeconfig may read is behind this address, as it changes. Ctrl-C ends it.";
+    let note = "This address shows what your kubeconfig may read, as it changes. Ctrl-C ends it.";
     console.until_ctrl_c(&args.page, note).await
 }
 

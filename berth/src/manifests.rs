@@ -27,26 +27,26 @@ use crate::source::{NONE_NAMED, Place, Source, nothing_to_observe, only_named, p
 /// Arguments of `berth manifests`.
 #[derive(Args, Clone, Debug)]
 pub struct ManifestsArgs {
-    /// The part.
+    /// The set of manifests.
     #[arg(value_enum, default_value_t = Set::All)]
     pub set: Set,
     /// The installation.
     #[command(flatten)]
     pub installation: InstallationArgs,
-    /// Name the systems that the hub of the kubeconfig has: --source=SYSTEM=hub for each but kcp, =owned
-    /// where Berth stores its objects there already. A --source that is given counts before what is found.
+    /// Detect the systems of the kubeconfig's hub: --source=SYSTEM=hub for each except kcp, =owned if Berth
+    /// already stores its objects. A --source flag takes precedence over the detected value.
     #[arg(long)]
     pub detect: bool,
-    /// The hub to look at, for --detect.
+    /// The hub, for --detect.
     #[command(flatten)]
     pub server: ServerArgs,
-    /// Print the CustomResourceDefinitions of the systems whose objects are on the hub, too. Only for hubs
-    /// without the systems: create them with `kubectl create`, which leaves existing ones alone, never with
-    /// `kubectl apply`.
+    /// Also print the CustomResourceDefinitions of the systems whose objects are on the hub. Only for hubs
+    /// without the systems: create them with `kubectl create`, which does not change existing ones, never
+    /// with `kubectl apply`.
     #[arg(long)]
     pub systems: bool,
-    /// Print the CustomResourceDefinitions of ClusterProfile and PlacementDecision, too. Only for hubs that
-    /// do not have them: create them with `kubectl create`, as those of the systems.
+    /// Also print the CustomResourceDefinitions of ClusterProfile and PlacementDecision. Only for hubs
+    /// without them: create them with `kubectl create`, like those of the systems.
     #[arg(long)]
     pub inventory: bool,
     /// Place of the release.
@@ -54,37 +54,37 @@ pub struct ManifestsArgs {
     pub krew: KrewArgs,
 }
 
-/// An installation, on the command line.
+/// Arguments about an installation.
 #[derive(Args, Clone, Debug)]
 pub struct InstallationArgs {
-    /// The namespace Berth runs in.
+    /// The namespace of Berth.
     #[arg(long, default_value = "berth-system")]
     pub namespace: String,
-    /// The name of its Service, service account and Deployment.
+    /// The name of Berth's Service, service account and Deployment.
     #[arg(long, default_value = "berth")]
     pub service: String,
     /// The port of the Service.
     #[arg(long, default_value_t = 443)]
     pub port: u16,
-    /// Whether it decides or only looks: `observe` prints no webhooks, and no right to write anything of a
-    /// system's.
+    /// Whether Berth decides or only observes: `observe` prints no webhooks, and no permission to write a
+    /// system's objects.
     #[arg(long, value_enum, value_name = "MODE")]
     pub mode: Option<ModeArg>,
-    /// Places of the objects of systems, as for `berth serve`: `gardener=hub` on the hub, `gardener=owned` in
-    /// Berth's own store. A system that is not named is off. Repeatable.
+    /// Store of a system's objects, as for `berth serve`: `gardener=hub` on the hub, `gardener=owned` in
+    /// Berth's own store. An unnamed system is off. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// The container image.
     #[arg(long, default_value = IMAGE)]
     pub image: String,
-    /// Number of servers: by default 2, and 1 where Berth stores objects without etcd, in a database on a
+    /// Number of servers: by default 2, or 1 if Berth stores objects without etcd, in a database on a
     /// PersistentVolumeClaim.
     #[arg(long)]
     pub replicas: Option<u16>,
     /// The client URLs of etcd, for the systems whose objects Berth stores.
     #[arg(long, value_delimiter = ',', value_name = "URL")]
     pub etcd_servers: Vec<String>,
-    /// Let Berth create its APIServices and webhook configurations by itself (`berth serve --self-register`).
+    /// Permit Berth to create its APIServices and webhook configurations (`berth serve --self-register`).
     #[arg(long)]
     pub self_register: bool,
     /// Issuer of the serving certificate and of the caBundles.

@@ -20,23 +20,22 @@ pub struct MigrateArgs {
     /// Store to copy: `embedded:PATH` (a data folder or a database file) or `etcd:URL[,URL…]`.
     #[arg(long, value_name = "STORE")]
     pub from: Place,
-    /// Store to copy to: `etcd:URL[,URL…]` or `embedded:PATH`, which must hold no objects yet.
+    /// Store to copy to: `etcd:URL[,URL…]` or `embedded:PATH`, which must not contain objects.
     #[arg(long, value_name = "STORE")]
     pub to: Place,
-    /// kube-apiserver's EncryptionConfiguration, with the keys of the source; the target is encrypted as it
-    /// says.
+    /// kube-apiserver's EncryptionConfiguration, with the keys of the source; it also decides the encryption
+    /// of the target.
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
     /// The etcd.
     #[command(flatten)]
     pub etcd: EtcdArgs,
-    /// The other one, when both are etcd.
+    /// The source's etcd, if both stores are in etcd.
     #[command(flatten)]
     pub source: SourceArgs,
 }
 
-/// Differences between the etcd that is copied from and the one that is copied to; what is not said is the
-/// same.
+/// Settings of the source's etcd that differ from those of the target's; an omitted setting is the same.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "From etcd to etcd: the source, where it differs")]
 pub struct SourceArgs {
@@ -212,8 +211,8 @@ mod with {
             // The copy lacks writes to the source since the export.
             EtcdStore::withdraw(target).await?;
             bail!(
-                "the source was written to during the copy: stop every berth on it, then run this again (nobody can \
-                 serve from the copy)"
+                "the source was written to during the copy: stop every berth on it, then run this again (the copy \
+                 cannot be served)"
             );
         }
         let (servers, prefix) = (target.endpoints.join(","), &target.prefix);
@@ -280,7 +279,7 @@ mod with {
             bail!("{problem}; {} was removed again", file.display());
         }
         berth_commands::say!(
-            "copied {} from {} in etcd (revision {}) to {}, which goes on from there",
+            "copied {} from {} in etcd (revision {}) to {}, which continues from there",
             contents(&snapshot),
             config.prefix,
             snapshot.revision,

@@ -6,9 +6,9 @@ use clap::ValueEnum;
 /// A mode on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ModeArg {
-    /// Look, explain and plan; write nothing, refuse nothing
+    /// Observe, explain and plan; write and refuse nothing
     Observe,
-    /// Decide, bind, and guard what is decided
+    /// Decide, bind, and guard the decisions
     Decide,
 }
 

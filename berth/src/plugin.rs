@@ -53,7 +53,7 @@ pub struct PluginCli {
     /// The command.
     #[command(subcommand)]
     pub command: PluginCommand,
-    /// Server to ask, the user and the namespace.
+    /// The server, the user and the namespace.
     #[command(flatten)]
     pub connection: ConnectionArgs,
     /// Log level, as of `berth`.
@@ -64,40 +64,41 @@ pub struct PluginCli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
-    /// Explain which cluster an object goes to, and why not to any other
+    /// Show where an object is placed, and why every other cluster was rejected
     Why(WhyQuestion),
-    /// Show how a decision changed: when, from and to which clusters, why, and by whom
+    /// Show the changes of a decision: their times, clusters, reasons and authors
     History(HistoryQuestion),
-    /// Say what to change so that an object goes to a cluster; nothing is stored
+    /// Show the changes after which an object goes to a cluster; nothing is stored
     Advice(AdviceQuestion),
-    /// Tell what a change would do to the decisions; nothing is stored
+    /// Show the effects of a change on the decisions; nothing is stored
     ///
-    /// Objects that name no namespace are in that of -n, or the context's.
+    /// Objects without a namespace are in that of -n, or the context's.
     Plan(PlanQuestion),
-    /// Open a page in the browser that shows decisions with every reason, as your kubeconfig may read them
+    /// Open a page in the browser with the decisions and their reasons, as your kubeconfig may read them
     ///
-    /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is
-    /// printed holds a token: keep it to yourself.
+    /// This process serves the page on loopback; nothing is installed in the cluster. The printed address
+    /// contains a token: keep it secret.
     ///
-    /// With -f it shows files, and asks no server. On a hub without Berth it follows the systems' objects,
-    /// decided in this process.
+    /// With -f, the page shows files, and no server is contacted. On a hub without Berth, this process reads
+    /// the systems' objects and decides.
     #[command(visible_alias = "look")]
     Console {
         /// Settings of the page.
         #[command(flatten)]
         page: PageArgs,
-        /// Files to show, if no server.
+        /// Files to show, in place of a server.
         #[command(flatten)]
         files: FilesArgs,
     },
-    /// Check Berth, and print the command that fixes each problem; exit code 1 when there are any
+    /// Check Berth, and print the command that fixes each problem; exit code 1 if there are any
     Check(CheckQuestion),
-    /// Write what the schedulers read as files that `simulate` reads, of every namespace or with -n of that
-    /// one
+    /// Save the objects that the schedulers read as YAML, for `simulate -f`; all namespaces, or with -n one
+    /// of them
     Export(ExportQuestion),
-    /// Decide every placeable object of files, or of the hub, against the clusters there; nothing is written
+    /// Decide all placeable objects of files, or of the hub, for the clusters there; nothing is written
     Simulate(SimulateArgs),
-    /// Compare what is placed with what Berth would decide: where it differs, and why; nothing is written
+    /// Compare the current placements with Berth's decisions: the differences and their reasons; nothing is
+    /// written
     Compare(CompareQuestion),
 }
 

@@ -14,16 +14,16 @@ use crate::encryption;
 /// Arguments of `berth repair`.
 #[derive(Args, Clone, Debug)]
 pub struct RepairArgs {
-    /// The data folder, from which no server may serve.
+    /// The data folder, which no running server may use.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
-    /// Take this record out, damaged or not; repeatable.
+    /// Remove this record, damaged or not; repeatable.
     #[arg(long, value_name = "RESOURCE[.GROUP]/[NAMESPACE/]NAME")]
     pub remove: Vec<String>,
-    /// Take out every record that is damaged, and do without those that cannot be read at all.
+    /// Remove all damaged records, and discard those that cannot be read at all.
     #[arg(long)]
     pub remove_damaged: bool,
-    /// kube-apiserver's EncryptionConfiguration, to check values that are encrypted.
+    /// kube-apiserver's EncryptionConfiguration, to verify encrypted values.
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
 }
@@ -62,13 +62,13 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
     let stays = !args.remove_damaged && (unnamed > 0 || loses_more(&found, &names));
     if stays {
         berth_commands::say!(
-            "nothing was changed: --remove NAME takes out a record, --remove-damaged all that is damaged; {} are whole",
+            "nothing was changed: --remove NAME removes a record, --remove-damaged all damaged ones; {} are intact",
             found.objects()
         );
         return Ok(ExitCode::FAILURE);
     }
     if names.is_empty() && found.damaged().is_empty() && found.problems().is_empty() {
-        berth_commands::say!("{} objects, every one as it was written", found.objects());
+        berth_commands::say!("{} objects, all of them intact", found.objects());
         return Ok(ExitCode::SUCCESS);
     }
     let before = found.write(&names)?;
@@ -83,7 +83,7 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
         berth_commands::say!("removed {}", damage.record);
     }
     berth_commands::say!(
-        "{} has what is left; {} is as it was",
+        "{} has the remaining records; {} is the original file",
         file.display(),
         before.display()
     );

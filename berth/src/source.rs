@@ -67,7 +67,7 @@ pub(crate) const NONE_NAMED: &str = "every system is off: name each that Berth i
 /// Explains the error of an observer that would store the objects of `dialect` itself.
 pub(crate) fn nothing_to_observe(dialect: &str) -> String {
     format!(
-        "--mode=observe looks at what is on a hub, and with --source={dialect}=owned nothing of {dialect} is there: use \
+        "--mode=observe observes objects on a hub, and with --source={dialect}=owned none of {dialect} are there: use \
          --source={dialect}=hub or {dialect}=off"
     )
 }

@@ -43,7 +43,7 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
         say!(
             "{}",
             fitted(&format!(
-                "{differ} would move; berth compare --only-different -o json tells all of it."
+                "{differ} would move; berth compare --only-different -o json lists them all."
             ))
         );
     }
@@ -69,8 +69,8 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
         }
         Err(message) => {
             say_error!(
-                "error: Berth does not decide {} after {:?}: {message}\nIt begins by itself once that ends; berth handback {} --yes \
-                 takes it back",
+                "error: Berth does not decide {} after {:?}: {message}\nBerth starts on its own once that ends; berth handback {} --yes \
+                 cancels the takeover",
                 hub.name(),
                 args.timeout,
                 hub.name()
@@ -96,11 +96,11 @@ async fn is_wanted(
         point(problem);
     }
     if !yes {
-        say!("\nNothing was changed. To do it: the same with --yes");
+        say!("\nNothing was changed. Run the same command with --yes to do it");
         return Ok(false);
     }
     if !problems.is_empty() {
-        bail!("berth {command} {name}: nothing was changed; see above what is missing");
+        bail!("berth {command} {name}: nothing was changed; see the problems above");
     }
     Ok(true)
 }
@@ -119,7 +119,7 @@ async fn changed(
         Ok(match hub.stored().await?.deciding(generation) {
             Some((decides, message)) if decides == (mode == Mode::Decide) => Step::Done(message),
             Some((_, message)) => Step::Not(message),
-            None => Step::Not("Berth has not looked at it yet".to_owned()),
+            None => Step::Not("Berth has not processed it yet".to_owned()),
         })
     });
     Ok(waiting.await)
@@ -137,7 +137,7 @@ fn tell_plan(
     point(&change.describe(hub.name(), stored));
     let Some(own) = hub.scheduler() else {
         point(&format!(
-            "{} brings no scheduler along: Berth decides at once",
+            "{} has no scheduler of its own: Berth decides at once",
             hub.name()
         ));
         return;
@@ -156,10 +156,10 @@ fn tell_plan(
             lease.namespace, lease.name
         )),
         SchedulerKnowledge::Invisible => point(&format!(
-            "{name} holds no Lease by which it could be seen: stop it before, since Berth decides at once"
+            "{name} holds no Lease, so that Berth cannot see whether it runs: stop it first, since Berth decides at once"
         )),
         SchedulerKnowledge::Unread(message) => {
-            point(&format!("whether {name} runs cannot be told: {message}"))
+            point(&format!("it is unknown whether {name} runs: {message}"))
         }
     }
     if !matches!(state, SchedulerKnowledge::Stopped) && !beside {
@@ -171,10 +171,10 @@ fn tell_plan(
     if change.selects() {
         match own.leaves_out {
             Some(way) => point(&format!(
-                "of the others {name} goes on to decide, if it leaves these alone: {way}"
+                "{name} keeps deciding the other requests, if it skips these: {way}"
             )),
             None => point(&format!(
-                "{name} has no way to leave single requests to others: stopped, nobody decides the others; beside it \
+                "{name} cannot skip single requests: once it is stopped, no scheduler decides the others; beside it \
                           (--beside) its writes to Berth's are refused"
             )),
         }
@@ -213,7 +213,7 @@ pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
     };
     say!("What --yes does, and what you do:");
     point(&change.describe(hub.name(), &stored));
-    point("what is placed stays as it is: the system's own scheduler finds it so");
+    point("current placements stay unchanged: the system's own scheduler finds them");
     let own = hub.scheduler();
     if let Some(own) = own {
         tell_return(&own, &state);
@@ -243,7 +243,7 @@ fn tell_return(own: &OwnScheduler, state: &SchedulerKnowledge) {
     match state {
         SchedulerKnowledge::Runs(..) => {
             point(&format!(
-                "{} runs already; what Berth refused it, it may not try again by itself: restart it",
+                "{} runs already, but may not retry writes that Berth refused: restart it",
                 own.name
             ));
         }
@@ -260,7 +260,7 @@ async fn returned(
 ) -> Result<ExitCode> {
     if matches!(before, SchedulerKnowledge::Runs(..)) {
         say!(
-            "{} runs; restart it, so that it looks at everything again",
+            "{} runs; restart it, so that it reads all objects again",
             own.name
         );
         return Ok(ExitCode::SUCCESS);
@@ -274,7 +274,7 @@ async fn returned(
             )),
             SchedulerKnowledge::Unread(message) => Step::Not(message),
             SchedulerKnowledge::Stopped | SchedulerKnowledge::Invisible => {
-                Step::Not("nobody renews its Lease".to_owned())
+                Step::Not("its Lease is not renewed".to_owned())
             }
         })
     });
@@ -285,7 +285,7 @@ async fn returned(
         }
         Err(message) => {
             say_error!(
-                "error: {} is not seen to run after {timeout:?} ({message}): new requests of {} are decided by nobody until it does",
+                "error: {} does not run after {timeout:?} ({message}): no scheduler decides new requests of {} until it does",
                 own.name,
                 hub.name()
             );

@@ -40,36 +40,37 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Arguments of `berth uninstall`.
 #[derive(Args, Clone, Debug)]
 pub struct UninstallArgs {
-    /// The kubeconfig to use; by default as kubectl finds it, or in a Pod its service account.
+    /// The kubeconfig; by default kubectl's, or in a Pod its service account.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The context in it.
+    /// The context of the kubeconfig; by default its current one.
     #[arg(long)]
     pub context: Option<String>,
-    /// The namespace Berth runs in.
+    /// The namespace of Berth.
     #[arg(long, default_value = "berth-system")]
     pub namespace: String,
-    /// The name of its Service.
+    /// The name of Berth's Service.
     #[arg(long, default_value = "berth")]
     pub service: String,
-    /// Only delete Berth's APIServices and webhook configurations; what runs, and its rights, stay.
+    /// Only delete Berth's APIServices and webhook configurations; its workloads and their permissions are
+    /// kept.
     #[arg(long)]
     pub registration_only: bool,
-    /// Delete the CustomResourceDefinition of SchedulerConfiguration too, and every configuration with it.
+    /// Also delete the CustomResourceDefinition of SchedulerConfiguration, with all configurations.
     #[arg(long, conflicts_with = "registration_only")]
     pub delete_configurations: bool,
-    /// Delete the namespace too, with everything in it: also the database of a server that stored objects in
-    /// one.
+    /// Also delete the namespace, with everything in it, such as the database of a server that stored objects
+    /// in one.
     #[arg(long, conflicts_with = "registration_only")]
     pub delete_namespace: bool,
-    /// Take the finalizers off that only Berth's controllers would, once they are gone, so that no object and
-    /// no namespace waits for them: openMCP's on ClusterRequests and Clusters, those of kcp's syncers.
+    /// Remove the finalizers of Berth's controllers after these have been deleted, so that no object or
+    /// namespace waits for them: openMCP's on ClusterRequests and Clusters, and those of kcp's syncers.
     #[arg(long, conflicts_with_all = ["registration_only", "keep_finalizers"])]
     pub release_finalizers: bool,
-    /// Leave these finalizers where they are, for another controller of the same system.
+    /// Keep these finalizers, for another controller of the same system.
     #[arg(long, conflicts_with = "registration_only")]
     pub keep_finalizers: bool,
-    /// Only ask the hub what would happen.
+    /// Only show what would be deleted, with a dry run on the hub.
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -213,8 +214,8 @@ impl Remover {
             version.map_err(|problem| anyhow!("cannot reach the hub at {}: {}", self.url, told(&problem)))?;
         if version.git_version.contains("+berth.") {
             bail!(
-                "this is a standalone Berth server, which no hub was told of: there is nothing to uninstall. Stop its process; \
-                 what it stored is in its data folder (--data-dir)"
+                "this is a standalone Berth server, which is on no hub: there is nothing to uninstall. Stop its process; \
+                 its objects are in its data folder (--data-dir)"
             );
         }
         Ok(())
@@ -330,7 +331,7 @@ impl Remover {
         if is_ours(&object, service) {
             return self.one(removal).await;
         }
-        berth_commands::say!("kept {removal}, whose webhooks ask others");
+        berth_commands::say!("kept {removal}, whose webhooks call other servers");
         Ok(())
     }
 

@@ -207,7 +207,7 @@ fn what_is_to_be_placed_and_set_aside_is_invalid_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = file(&folder, "bad.yaml", BAD).display().to_string();
     let table = out(&simulate(&["-f", &path]));
-    let block = "\nPlacement default/p (ocm): not understood, SetAside\n  no server would take it (";
+    let block = "\nPlacement default/p (ocm): not understood, SetAside\n  a server would refuse it (";
     assert!(table.contains(block), "{table}");
     assert!(
         table.contains("bad.yaml: document 2): [spec.decisionStrategy"),
@@ -477,7 +477,7 @@ fn a_stored_configuration_wins_over_a_file_as_on_a_server() {
     let both = ask(&["-f", &stored, "--config", &given]);
     assert_eq!(out(&both), alone);
     assert!(
-        errors(&both).contains("--config of gardener counts for nothing"),
+        errors(&both).contains("--config of gardener has no effect"),
         "{}",
         errors(&both)
     );
@@ -532,7 +532,7 @@ fn one_object_twice_is_a_problem_that_names_both_places() {
     let output = simulate(&["-f", &fleet, &fleet]);
     assert_eq!(output.status.code(), Some(3));
     assert!(
-        errors(&output).contains("the same object stands in"),
+        errors(&output).contains("the same object is in"),
         "{}",
         errors(&output)
     );

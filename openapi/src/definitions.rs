@@ -91,7 +91,7 @@ fn list(entry: &Entry<'_>) -> (String, Value) {
             "apiVersion": {"type": "string", "description": "The API group and version of the list."},
             "items": {"type": "array", "items": reference(&own), "description": "The objects."},
             "kind": {"type": "string", "description": "The kind of the list."},
-            "metadata": with_description(reference(LIST_META), "What the list says of itself."),
+            "metadata": with_description(reference(LIST_META), "Standard list metadata."),
         },
         GVK: [gvk_value(&Gvk { kind, ..entry.gvk.clone() })],
     });
@@ -115,7 +115,7 @@ fn common() -> BTreeMap<String, Value> {
         (PRECONDITIONS, preconditions()),
         (
             PATCH,
-            json!({"type": "object", "description": "A patch in the form its media type names."}),
+            json!({"type": "object", "description": "A patch in the format of the request's media type."}),
         ),
     ];
     definitions
@@ -143,12 +143,12 @@ fn core_gvk(kind: &str) -> Value {
 fn list_meta() -> Value {
     json!({
         "type": "object",
-        "description": "What a list says of itself: its version and whether it goes on.",
+        "description": "Standard list metadata: the version of the list, and the token of its next page.",
         "properties": {
-            "continue": text("The token that fetches the next page; empty on the last."),
-            "remainingItemCount": integer("int64", "How many objects follow this page, where that is known."),
-            "resourceVersion": text("The version of the whole list, from which a watch can go on."),
-            "selfLink": text("No longer used."),
+            "continue": text("The token to request the next page; empty on the last page."),
+            "remainingItemCount": integer("int64", "Number of objects after this page; absent if it is not known."),
+            "resourceVersion": text("The version of the list, from which a watch can start."),
+            "selfLink": text("Deprecated: no longer set."),
         },
     })
 }
@@ -156,15 +156,15 @@ fn list_meta() -> Value {
 fn status() -> Value {
     json!({
         "type": "object",
-        "description": "The outcome of a request that does not answer with an object.",
+        "description": "The outcome of a request whose response is not an object.",
         "properties": {
             "apiVersion": text("Always `v1`."),
             "code": integer("int32", "The HTTP status code."),
-            "details": with_description(reference(STATUS_DETAILS), "What the request was about, and each thing that is wrong."),
+            "details": with_description(reference(STATUS_DETAILS), "The object of the request, and the causes of its failure."),
             "kind": text("Always `Status`."),
-            "message": text("The sentence for a person."),
+            "message": text("The message for people."),
             "metadata": with_description(reference(LIST_META), "Empty."),
-            "reason": text("The token for a program, such as `NotFound`."),
+            "reason": text("The reason for programs, as a token such as `NotFound`."),
             "status": text("`Success` or `Failure`."),
         },
         GVK: core_gvk("Status"),
@@ -174,16 +174,16 @@ fn status() -> Value {
 fn status_details() -> Value {
     json!({
         "type": "object",
-        "description": "What a Status is about.",
+        "description": "The object of a request, and the causes of its failure.",
         "properties": {
             "causes": {
                 "type": "array", "items": reference(STATUS_CAUSE), "x-kubernetes-list-type": "atomic",
-                "description": "One entry per thing that is wrong.",
+                "description": "The causes of the failure.",
             },
             "group": text("The API group."),
             "kind": text("The kind or resource."),
             "name": text("The name of the object."),
-            "retryAfterSeconds": integer("int32", "The seconds to wait before trying again."),
+            "retryAfterSeconds": integer("int32", "Number of seconds to wait before a retry."),
             "uid": text("The uid of the object."),
         },
     })
@@ -192,11 +192,11 @@ fn status_details() -> Value {
 fn status_cause() -> Value {
     json!({
         "type": "object",
-        "description": "One thing that is wrong.",
+        "description": "A cause of a failure.",
         "properties": {
             "field": text("The field, as a path from the root of the object."),
-            "message": text("The sentence for a person."),
-            "reason": text("The token for a program, such as `FieldValueInvalid`."),
+            "message": text("The message for people."),
+            "reason": text("The reason for programs, as a token such as `FieldValueInvalid`."),
         },
     })
 }
@@ -204,18 +204,18 @@ fn status_cause() -> Value {
 fn delete_options() -> Value {
     json!({
         "type": "object",
-        "description": "How an object is deleted.",
+        "description": "Options of a delete request.",
         "properties": {
-            "apiVersion": text("The version of these options."),
+            "apiVersion": text("The API version of the options."),
             "dryRun": {
                 "type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "atomic",
-                "description": "With `All` everything is checked and nothing is deleted.",
+                "description": "`All` runs every check without deleting the object.",
             },
-            "gracePeriodSeconds": integer("int64", "The seconds the object is given to go away."),
+            "gracePeriodSeconds": integer("int64", "Number of seconds for graceful termination before the object is removed."),
             "kind": text("`DeleteOptions`."),
-            "orphanDependents": boolean("Superseded by propagationPolicy."),
-            "preconditions": with_description(reference(PRECONDITIONS), "What must hold; otherwise the answer is 409."),
-            "propagationPolicy": text("What becomes of owned objects: `Background`, `Foreground` or `Orphan`."),
+            "orphanDependents": boolean("Deprecated: use propagationPolicy."),
+            "preconditions": with_description(reference(PRECONDITIONS), "Conditions on the object; if one is not met, the response is 409 Conflict."),
+            "propagationPolicy": text("The deletion policy for the objects that this object owns: `Background`, `Foreground` or `Orphan`."),
         },
         GVK: core_gvk("DeleteOptions"),
     })
@@ -224,10 +224,10 @@ fn delete_options() -> Value {
 fn preconditions() -> Value {
     json!({
         "type": "object",
-        "description": "What must hold for a delete to happen.",
+        "description": "Conditions on the object that must be met before it is deleted.",
         "properties": {
-            "resourceVersion": text("The resource version the object must have."),
-            "uid": text("The uid the object must have."),
+            "resourceVersion": text("The resource version that the object must have."),
+            "uid": text("The uid that the object must have."),
         },
     })
 }

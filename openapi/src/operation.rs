@@ -19,71 +19,87 @@ const fn parameter(name: &'static str, r#type: &'static str, description: &'stat
     }
 }
 
-const PRETTY: Parameter = parameter("pretty", "string", "Whether the answer is indented for people.");
+const PRETTY: Parameter = parameter("pretty", "string", "Whether the response is indented.");
 const DRY_RUN: Parameter = parameter(
     "dryRun",
     "string",
-    "With `All` everything is checked and answered, and nothing is stored.",
+    "`All` runs every check and returns the result without storing it.",
 );
 const FIELD_MANAGER: Parameter = parameter(
     "fieldManager",
     "string",
-    "Who makes the change: at most 128 printable characters.",
+    "The name of the field manager that makes the change: at most 128 printable characters.",
 );
 const FIELD_VALIDATION: Parameter = parameter(
     "fieldValidation",
     "string",
-    "What happens to unknown and duplicate fields: `Strict` refuses them, `Warn` warns, `Ignore` is silent.",
+    "The treatment of unknown and duplicate fields: `Strict` refuses them, `Warn` returns warnings, `Ignore` accepts them silently.",
 );
 const FORCE: Parameter = parameter(
     "force",
     "boolean",
-    "Takes fields over from other managers; for apply patches only.",
+    "Whether the change takes over fields of other managers. Only for apply patches.",
 );
 const CONTINUE: Parameter = parameter(
     "continue",
     "string",
-    "The token of the previous page; lists its successor.",
+    "The token from the previous page, to request the next one.",
 );
-const FIELD_SELECTOR: Parameter = parameter("fieldSelector", "string", "Restricts the list by fields.");
-const LABEL_SELECTOR: Parameter = parameter("labelSelector", "string", "Restricts the list by labels.");
-const LIMIT: Parameter = parameter("limit", "integer", "The most objects of one page.");
+const FIELD_SELECTOR: Parameter = parameter(
+    "fieldSelector",
+    "string",
+    "A selector that restricts the list by fields. All objects if omitted.",
+);
+const LABEL_SELECTOR: Parameter = parameter(
+    "labelSelector",
+    "string",
+    "A selector that restricts the list by labels. All objects if omitted.",
+);
+const LIMIT: Parameter = parameter("limit", "integer", "Maximum number of objects in a page.");
 const RESOURCE_VERSION: Parameter = parameter(
     "resourceVersion",
     "string",
-    "The resource version the answer is to be based on.",
+    "The resource version of the response.",
 );
 const RESOURCE_VERSION_MATCH: Parameter = parameter(
     "resourceVersionMatch",
     "string",
-    "How resourceVersion is meant: `Exact` or `NotOlderThan`.",
+    "The way in which resourceVersion is applied: `Exact` or `NotOlderThan`.",
 );
 const TIMEOUT: Parameter = parameter(
     "timeoutSeconds",
     "integer",
-    "The seconds after which a list or watch ends.",
+    "Number of seconds after which the list or watch ends.",
 );
-const WATCH: Parameter = parameter("watch", "boolean", "Streams changes instead of listing.");
+const WATCH: Parameter = parameter(
+    "watch",
+    "boolean",
+    "Whether the response is a stream of changes in place of a list.",
+);
 const BOOKMARKS: Parameter = parameter(
     "allowWatchBookmarks",
     "boolean",
-    "Whether a watch may carry events that only bring a newer resource version.",
+    "Whether a watch may send bookmarks: events with only a newer resource version.",
 );
 const INITIAL_EVENTS: Parameter = parameter(
     "sendInitialEvents",
     "boolean",
-    "Begins a watch with the present objects, then a bookmark annotated `k8s.io/initial-events-end`.",
+    "Whether a watch starts with the existing objects, followed by a bookmark with the annotation `k8s.io/initial-events-end`.",
 );
 const GRACE: Parameter = parameter(
     "gracePeriodSeconds",
     "integer",
-    "The seconds the object is given to go away.",
+    "Number of seconds for graceful termination before the object is removed.",
 );
-const ORPHAN: Parameter = parameter("orphanDependents", "boolean", "Superseded by propagationPolicy.");
+const ORPHAN: Parameter = parameter(
+    "orphanDependents",
+    "boolean",
+    "Deprecated: use propagationPolicy.",
+);
 const PROPAGATION: Parameter = parameter(
     "propagationPolicy",
     "string",
-    "What becomes of owned objects: `Background`, `Foreground` or `Orphan`.",
+    "The deletion policy for the objects that this object owns: `Background`, `Foreground` or `Orphan`.",
 );
 
 const READ: &[Parameter] = &[PRETTY];
@@ -269,7 +285,7 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
 /// CustomResourceDefinitions, which most users may not do, and fails.
 fn unserved_patch(mut operation: Operation) -> Operation {
     operation.description.push_str(
-        " (answered with 405: it is created only; described because clients look here for fieldValidation)",
+        " (refused with 405: the resource can only be created; described because clients look here for fieldValidation)",
     );
     operation
 }

@@ -14,9 +14,9 @@ use serde_json::json;
 /// An average of the load.
 #[derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize)]
 struct Load {
-    /// Minutes that it is the average of.
+    /// The length of the averaging interval, in minutes.
     minutes: i64,
-    /// Processes that ran or waited, as a decimal number.
+    /// The average number of running and waiting processes, as a decimal number.
     average: String,
 }
 
@@ -28,7 +28,7 @@ static INFO: KindInfo = KindInfo {
 };
 static COLUMNS: [Column; 2] = [
     Column::NAME,
-    Column::text("Average", "Processes that ran or waited").at(".average"),
+    Column::text("Average", "The average number of running and waiting processes").at(".average"),
 ];
 
 /// The kind and its objects.

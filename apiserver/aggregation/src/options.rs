@@ -48,23 +48,23 @@ pub use trust::{GivenError, TrustArgs};
 
 use clap::Parser;
 
-/// Flags of an aggregated server, alone (`Options::parse()`) or flattened into those of a program.
+/// Flags of an aggregated server, parsed alone (`Options::parse()`) or flattened into those of a program.
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
-    /// Serve without a hub: users have certificates of the server's own CA, and its administrator the
-    /// kubeconfig admin.kubeconfig in --cert-dir.
+    /// Serve without a hub: users authenticate with certificates of the server's own CA. The kubeconfig of
+    /// its administrator is admin.kubeconfig in --cert-dir.
     #[arg(long, conflicts_with_all = ["kubeconfig", "authentication_kubeconfig", "authorization_kubeconfig"])]
     pub standalone: bool,
-    /// The port, its certificate, and bounds on requests.
+    /// The port, its certificate, and limits on requests.
     #[command(flatten)]
     pub serving: ServingArgs,
-    /// The hub, and its users and rights.
+    /// The hub, which authenticates and authorizes users.
     #[command(flatten)]
     pub delegation: DelegationArgs,
-    /// Trust beside that in the hub's users.
+    /// Trust in client certificates and front proxies, in addition to the hub's users.
     #[command(flatten)]
     pub trust: TrustArgs,
-    /// The Service by which the hub reaches the server.
+    /// The Service through which the hub reaches the server.
     #[command(flatten)]
     pub registration: RegistrationArgs,
     /// Auditing.

@@ -87,23 +87,23 @@ impl Metrics {
         self.register(|registry| {
             registry.register(
                 "apiserver_validating_admission_policy_check",
-                "Validations of ValidatingAdmissionPolicies that did not hold or could not be evaluated, by policy, binding, \
-                 error and what followed",
+                "Validations of ValidatingAdmissionPolicies that were false or could not be evaluated, by policy, binding, \
+                 error and consequence",
                 policies.validated.clone(),
             );
             registry.register(
                 "apiserver_validating_admission_policy_check_duration_seconds",
-                "Seconds of evaluating them",
+                "Seconds of the evaluation of validations",
                 policies.validating.clone(),
             );
             registry.register(
                 "apiserver_mutating_admission_policy_check",
-                "Mutations of MutatingAdmissionPolicies that were made or could not be evaluated, by policy, binding and error",
+                "Mutations of MutatingAdmissionPolicies that were applied or could not be evaluated, by policy, binding and error",
                 policies.mutated.clone(),
             );
             registry.register(
                 "apiserver_mutating_admission_policy_check_duration_seconds",
-                "Seconds of evaluating them",
+                "Seconds of the evaluation of mutations",
                 policies.mutating.clone(),
             );
         });

@@ -212,12 +212,12 @@ impl Metrics {
             );
             registry.register(
                 "apiserver_admission_webhook_rejection_count",
-                "Writes refused on account of an admission webhook, by what went wrong and the code",
+                "Writes that were refused because of an admission webhook, by the kind of error and the code",
                 webhooks.rejections.clone(),
             );
             registry.register(
                 "apiserver_admission_webhook_fail_open_count",
-                "Writes that went on although an admission webhook could not be asked",
+                "Writes that were allowed although an admission webhook could not be called",
                 webhooks.fail_opens.clone(),
             );
             registry.register(

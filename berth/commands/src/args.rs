@@ -13,10 +13,10 @@ use berth_console::ConsoleArgs;
 use berth_dialect_contract::rules::RulesChoice;
 use clap::{Args, ValueEnum, ValueHint};
 
-/// Server to ask, and the user: as kubectl has it.
+/// The server and the user, as kubectl chooses them.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ServerArgs {
-    /// The kubeconfig; by default what KUBECONFIG names, or ~/.kube/config.
+    /// The kubeconfig; by default that of KUBECONFIG, or ~/.kube/config.
     #[arg(long, global = true, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig; by default its current one.
@@ -24,10 +24,10 @@ pub struct ServerArgs {
     pub context: Option<String>,
 }
 
-/// Server to ask, the user and the namespace: as kubectl has it.
+/// The server, the user and the namespace, as kubectl chooses them.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ConnectionArgs {
-    /// Server to ask, and the user.
+    /// The server and the user.
     #[command(flatten)]
     pub server: ServerArgs,
     /// The namespace; by default the context's.
@@ -61,13 +61,12 @@ impl FromStr for Origin {
 /// Source of the answer.
 #[derive(Args, Clone, Debug, Default)]
 pub struct OriginArgs {
-    /// Source of the decision: Berth's `server`; the systems' objects on the `hub`, which are read and never
-    /// written, and need no Berth there; or those of a folder. By default the server where it is registered,
-    /// and the hub where not.
+    /// Source of the decision: Berth's `server`; the `hub`, whose objects are only read, without Berth on it;
+    /// or the objects of a folder. By default the server where it is registered, and the hub otherwise.
     #[arg(long, value_name = "server|hub|FOLDER", value_hint = ValueHint::AnyPath)]
     pub from: Option<Origin>,
-    /// The rules that decide, where this process does and a system's newest release contradicts the
-    /// documentation that its page names; by default what its SchedulerConfiguration says.
+    /// The rules in force, if this process decides and a system's newest release contradicts the
+    /// documentation that its page names; by default those of its SchedulerConfiguration.
     #[arg(long, value_name = "Auto|Documented|Current", value_parser = rules)]
     pub rules: Option<RulesChoice>,
 }
@@ -88,24 +87,24 @@ impl OriginArgs {
     }
 }
 
-/// Question for a plan, and the form of the answer.
+/// Changes of a plan, and the form of the output.
 #[derive(Args, Clone, Debug)]
 pub struct PlanQuestion {
     /// Objects to create or replace, and SchedulingReviews with `spec.changes`; `-` is standard input;
     /// repeatable.
     #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH")]
     pub filename: Vec<PathBuf>,
-    /// Show what draining this cluster would do: the name of its Target, with or without the system;
+    /// Show the effects of draining this cluster: the name of its Target, with or without the system;
     /// repeatable.
     #[arg(long, value_name = "TARGET")]
     pub drain: Vec<String>,
-    /// Show what deleting this object would do; repeatable.
+    /// Show the effects of deleting this object; repeatable.
     #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]
     pub delete: Vec<String>,
     /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
     pub output: SimulateOutput,
-    /// Exit with 1 when anything would change.
+    /// Exit with 1 if anything would change.
     #[arg(long)]
     pub exit_code: bool,
     /// Source of the answers.
@@ -116,11 +115,11 @@ pub struct PlanQuestion {
 /// Arguments of `berth plan`.
 #[derive(Args, Clone, Debug)]
 pub struct PlanArgs {
-    /// Question to answer.
+    /// The changes of the plan.
     #[command(flatten)]
     pub question: PlanQuestion,
-    /// The kubeconfig of the server, or of the hub; by default the admin's of --data-dir, and where there is
-    /// none, kubectl's.
+    /// The kubeconfig of the server, or of the hub; by default the admin's in --data-dir, or kubectl's if
+    /// there is none.
     #[arg(long, env = "KUBECONFIG")]
     pub kubeconfig: Option<PathBuf>,
     /// The data folder of the standalone server.
@@ -147,7 +146,7 @@ impl PlanArgs {
 /// Output of `berth why`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WhyOutput {
-    /// Tables for people; long ones are cut, with counts by reason.
+    /// Tables for people; long tables are cut, with counts by reason.
     Table,
     /// A table with the parts of each score.
     Wide,
@@ -165,13 +164,13 @@ pub struct WhyQuestion {
     /// A decision (`web.gardener`), or the object to schedule: `shoot/web`, `shoot web`, `web`.
     #[arg(required = true, num_args = 1..=2, value_name = "DECISION|OBJECT")]
     pub object: Vec<String>,
-    /// Only this cluster's reasons: its name, or that of its Target.
+    /// Show only the reasons of this cluster: its name, or that of its Target.
     #[arg(long, value_name = "CLUSTER")]
     pub cluster: Option<String>,
     /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = WhyOutput::Table)]
     pub output: WhyOutput,
-    /// Show every cluster in the table, however many there are.
+    /// Show all clusters in the table.
     #[arg(long)]
     pub all: bool,
     /// Explain the objects of this name in every namespace.
@@ -185,9 +184,9 @@ pub struct WhyQuestion {
 /// Output of `berth advice`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AdviceOutput {
-    /// Lists for people: edit by edit, each with how many clusters it lets in.
+    /// Lists for people: one row for each change, with the number of clusters that would then fit.
     Table,
-    /// All of them, with the commands that make each.
+    /// All changes, with the command for each.
     Wide,
     /// The SchedulingAdvice in JSON.
     Json,
@@ -201,10 +200,10 @@ pub struct AdviceQuestion {
     /// A decision (`web.gardener`), or the object to schedule: `shoot/web`, `shoot web`, `web`.
     #[arg(required = true, num_args = 1..=2, value_name = "DECISION|OBJECT")]
     pub object: Vec<String>,
-    /// Only about this cluster: its name, or that of its Target.
+    /// Show only advice about this cluster: its name, or that of its Target.
     #[arg(long, value_name = "CLUSTER")]
     pub cluster: Option<String>,
-    /// Number of clusters to advise about, those nearest to fitting first; 0 is all. By default 10.
+    /// Number of clusters with advice, the nearest to fitting first; 0 is all. By default 10.
     #[arg(long, value_name = "NUMBER")]
     pub limit: Option<usize>,
     /// Form of the output.
@@ -218,10 +217,10 @@ pub struct AdviceQuestion {
 /// Arguments of `berth advice`.
 #[derive(Args, Clone, Debug)]
 pub struct AdviceArgs {
-    /// Question to answer.
+    /// The object, and the form of the output.
     #[command(flatten)]
     pub question: AdviceQuestion,
-    /// Of whom.
+    /// The server.
     #[command(flatten)]
     pub connection: ConnectionArgs,
 }
@@ -229,10 +228,10 @@ pub struct AdviceArgs {
 /// Arguments of `berth why`.
 #[derive(Args, Clone, Debug)]
 pub struct WhyArgs {
-    /// Question to answer.
+    /// The object, and the form of the output.
     #[command(flatten)]
     pub question: WhyQuestion,
-    /// Of whom.
+    /// The server.
     #[command(flatten)]
     pub connection: ConnectionArgs,
 }
@@ -240,7 +239,7 @@ pub struct WhyArgs {
 /// Output of `berth history`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HistoryOutput {
-    /// One change after the other, each with its difference.
+    /// One change after another, each with its differences.
     Table,
     /// The DecisionHistory in JSON.
     Json,
@@ -257,8 +256,8 @@ pub struct HistoryQuestion {
     /// Show the newest changes of all decisions, newest first.
     #[arg(short = 'A', long, conflicts_with = "object")]
     pub all_namespaces: bool,
-    /// Number of the newest changes to show; 0 shows all. By default all of one decision, and 20 of all
-    /// decisions.
+    /// Number of changes to show, the newest ones; 0 shows all. By default all changes of one decision, and
+    /// 20 of all decisions.
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<usize>,
     /// Form of the output.
@@ -269,10 +268,10 @@ pub struct HistoryQuestion {
 /// Arguments of `berth history`.
 #[derive(Args, Clone, Debug)]
 pub struct HistoryArgs {
-    /// Question to answer.
+    /// The decision, and the form of the output.
     #[command(flatten)]
     pub question: HistoryQuestion,
-    /// Of whom.
+    /// The server.
     #[command(flatten)]
     pub connection: ConnectionArgs,
 }
@@ -280,7 +279,7 @@ pub struct HistoryArgs {
 /// Objects to export.
 #[derive(Args, Clone, Debug)]
 pub struct ExportQuestion {
-    /// The folder, created when missing. Files of an earlier export are replaced; other files stay.
+    /// The folder, created when missing. Files of an earlier export are replaced; other files are kept.
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
 }
@@ -288,26 +287,26 @@ pub struct ExportQuestion {
 /// Arguments of `berth export`.
 #[derive(Args, Clone, Debug)]
 pub struct ExportArgs {
-    /// Question to answer.
+    /// The folder.
     #[command(flatten)]
     pub question: ExportQuestion,
-    /// Of whom.
+    /// The server.
     #[command(flatten)]
     pub connection: ConnectionArgs,
 }
 
-/// Files to show in the place of a server.
+/// Files that the console shows, in place of a server.
 #[derive(Args, Clone, Debug, Default)]
 pub struct FilesArgs {
-    /// Show these files and folders of YAML or JSON instead of a server, each decided as `berth simulate
-    /// --independent` does.
+    /// Show these files and folders of YAML or JSON in place of a server, each object decided as by `berth
+    /// simulate --independent`.
     #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH",
           conflicts_with_all = ["allow_writes", "kubeconfig", "context", "from"])]
     pub filename: Vec<PathBuf>,
     /// A system's own configuration file, or a SchedulerConfiguration, for -f; repeatable, one per system.
     #[arg(long, value_name = "FILE", requires = "filename")]
     pub config: Vec<PathBuf>,
-    /// The instant to decide for (RFC 3339), for -f; the clock's at the start by default.
+    /// The instant of the decisions (RFC 3339), for -f; by default the time of the start.
     #[arg(long, value_name = "RFC3339", requires = "filename")]
     pub at: Option<Timestamp>,
     /// Source of the answers.
@@ -329,10 +328,10 @@ impl FilesArgs {
 /// Arguments of `berth console`.
 #[derive(Args, Clone, Debug)]
 pub struct ConsoleCommand {
-    /// The console of a server.
+    /// The server of the console.
     #[command(flatten)]
     pub console: ConsoleArgs,
-    /// Or of files.
+    /// The files of the console, if any.
     #[command(flatten)]
     pub files: FilesArgs,
 }
@@ -346,43 +345,43 @@ fn rules(token: &str) -> Result<RulesChoice, String> {
 /// Output of `berth simulate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SimulateOutput {
-    /// Tables to read; long fleets are cut, with counts by reason.
+    /// Tables for people; long tables are cut, with counts by reason.
     Table,
     /// A SchedulingList in JSON.
     Json,
     /// A SchedulingList in YAML.
     Yaml,
-    /// Markdown, for a pull request; of plans only.
+    /// Markdown, for a pull request; only for plans.
     Markdown,
 }
 
 /// Arguments of `berth simulate`.
 #[derive(Args, Clone, Debug)]
 pub struct SimulateArgs {
-    /// Files and folders of YAML or JSON, of any mix of systems; `-` is standard input. Without it the
-    /// objects of the hub that the kubeconfig names are read, and never written.
+    /// Files and folders of YAML or JSON, with objects of any systems; `-` is standard input. If omitted, the
+    /// objects of the kubeconfig's hub, which are only read.
     #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH")]
     pub filename: Vec<PathBuf>,
     /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
-    /// The rules that decide, where a system's newest release contradicts the documentation that its page
-    /// names; by default what its SchedulerConfiguration says.
+    /// The rules in force, if a system's newest release contradicts the documentation that its page names; by
+    /// default those of its SchedulerConfiguration.
     #[arg(long, value_name = "Auto|Documented|Current", value_parser = rules)]
     pub rules: Option<RulesChoice>,
-    /// The instant to decide for (RFC 3339); the clock's by default.
+    /// The instant of the decisions (RFC 3339); by default the current time.
     #[arg(long, value_name = "RFC3339")]
     pub at: Option<Timestamp>,
-    /// The seed of random strategies; by default the one a server would use for the object.
+    /// The seed of random strategies; by default the seed that a server would use for the object.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Decide only this object.
     #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]
     pub r#for: Option<String>,
-    /// Decide each object by the files alone, without the decisions made before it.
+    /// Decide each object by the files alone, independent of the other decisions.
     #[arg(long)]
     pub independent: bool,
-    /// Changes, if the answer is to be a plan.
+    /// Changes of the plan, if any.
     #[command(flatten)]
     pub change: ChangeArgs,
     /// Compare with these files or folders; repeatable.
@@ -394,17 +393,16 @@ pub struct SimulateArgs {
     /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
     pub output: SimulateOutput,
-    /// Detail of -o json and -o yaml about clusters that are not picked; by default all, and counts where
-    /// there are more than 10,000 pairs of a request and a cluster.
+    /// Detail of -o json and -o yaml about clusters that are not picked; by default all, or counts if there
+    /// are more than 10,000 pairs of a request and a cluster.
     #[arg(long, value_enum)]
     pub reasons: Option<Reasons>,
-    /// Exit with 1 when something found no place, or not all it asked for; of a plan: when anything would
-    /// change.
+    /// Exit with 1 if an object is not placed, or only in part; for a plan: if anything would change.
     #[arg(long)]
     pub exit_code: bool,
-    /// Decide nothing and exit with 2 when an object cannot be read, has a field that its kind has not, or is
-    /// of a kind of these systems that no scheduler looks at. Without it, that is told, the rest is decided,
-    /// and the exit code is 3 when an object was set aside.
+    /// Decide nothing, and exit with 2, if an object cannot be read, has an unknown field, or is of a kind of
+    /// these systems that no scheduler reads. If omitted, such objects are reported, the rest is decided, and
+    /// the exit code is 3 if an object was skipped.
     #[arg(long)]
     pub strict: bool,
 }
@@ -412,21 +410,21 @@ pub struct SimulateArgs {
 /// Detail about clusters that are not picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Reasons {
-    /// Nothing.
+    /// No detail.
     None,
-    /// Number of clusters that each reason refuses.
+    /// Number of refused clusters for each reason.
     Counts,
-    /// Every reason against each cluster.
+    /// All reasons for each cluster.
     All,
 }
 
 /// Arguments of `berth simulate`.
 #[derive(Args, Clone, Debug)]
 pub struct SimulateCommand {
-    /// Question to answer.
+    /// The objects, and the form of the output.
     #[command(flatten)]
     pub simulate: SimulateArgs,
-    /// Of which hub, where no files are given.
+    /// The hub, if no files are given.
     #[command(flatten)]
     pub connection: ConnectionArgs,
 }
@@ -447,31 +445,31 @@ pub enum CompareOutput {
 /// Question of `berth compare`.
 #[derive(Args, Clone, Debug)]
 pub struct CompareQuestion {
-    /// Compare in these files and folders of YAML or JSON instead of on the server of the kubeconfig; `-` is
-    /// standard input.
+    /// Compare the objects in these files and folders of YAML or JSON, in place of those of the kubeconfig's
+    /// server; `-` is standard input.
     #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH")]
     pub filename: Vec<PathBuf>,
     /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
-    /// The rules that decide, where a system's newest release contradicts the documentation that its page
-    /// names; by default what its SchedulerConfiguration says.
+    /// The rules in force, if a system's newest release contradicts the documentation that its page names; by
+    /// default those of its SchedulerConfiguration.
     #[arg(long, value_name = "Auto|Documented|Current", value_parser = rules)]
     pub rules: Option<RulesChoice>,
-    /// The instant to decide for (RFC 3339); the clock's by default.
+    /// The instant of the decisions (RFC 3339); by default the current time.
     #[arg(long, value_name = "RFC3339")]
     pub at: Option<Timestamp>,
-    /// Leave out the requests that are decided the same.
+    /// Omit requests with the same decision.
     #[arg(long)]
     pub only_different: bool,
-    /// Time after its creation for which a request may be without what Berth would decide: the other
-    /// scheduler may not have come to it yet (such as 30s).
+    /// Time after the creation of a request for which the other scheduler may still have to decide it; until
+    /// then a missing decision is not a difference (such as 30s).
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub agreement_grace_period: Duration,
     /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = CompareOutput::Table)]
     pub output: CompareOutput,
-    /// Exit with 1 when any request would be decided differently.
+    /// Exit with 1 if the decision of any request would differ.
     #[arg(long)]
     pub exit_code: bool,
 }
@@ -479,10 +477,10 @@ pub struct CompareQuestion {
 /// Arguments of `berth compare`.
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
-    /// Question to answer.
+    /// The requests, and the form of the output.
     #[command(flatten)]
     pub question: CompareQuestion,
-    /// Of whom.
+    /// The server.
     #[command(flatten)]
     pub connection: ConnectionArgs,
 }
@@ -490,15 +488,15 @@ pub struct CompareArgs {
 /// Changes of a plan.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ChangeArgs {
-    /// Show what applying these files would change: objects to create or replace, and SchedulingReviews with
+    /// Show the effects of applying these files: objects to create or replace, and SchedulingReviews with
     /// `spec.changes`; `-` is standard input; repeatable.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["for", "independent"])]
     pub change: Vec<PathBuf>,
-    /// Show what draining this cluster would do: the name of its Target, with or without the system;
+    /// Show the effects of draining this cluster: the name of its Target, with or without the system;
     /// repeatable.
     #[arg(long, value_name = "TARGET", conflicts_with_all = ["for", "independent"])]
     pub drain: Vec<String>,
-    /// Show what deleting this object would do; repeatable.
+    /// Show the effects of deleting this object; repeatable.
     #[arg(long, value_name = "KIND/[NAMESPACE/]NAME", conflicts_with_all = ["for", "independent"])]
     pub delete: Vec<String>,
 }
@@ -511,14 +509,14 @@ impl ChangeArgs {
     }
 }
 
-/// Treatment of unknown fields, as kubectl has it.
+/// Treatment of unknown fields, by kubectl's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Validate {
-    /// The object is refused.
+    /// Refuse the object.
     Strict,
-    /// They are told.
+    /// Report the fields.
     Warn,
-    /// Nothing.
+    /// Ignore the fields.
     Ignore,
 }
 
@@ -538,28 +536,28 @@ pub struct LoadArgs {
     /// Files and folders of YAML or JSON.
     #[arg(short = 'f', long = "filename", required = true, num_args = 1..)]
     pub filename: Vec<PathBuf>,
-    /// The kubeconfig of the server; by default the admin's of --data-dir.
+    /// The kubeconfig of the server; by default the admin's in --data-dir.
     #[arg(long, env = "KUBECONFIG")]
     pub kubeconfig: Option<PathBuf>,
     /// The data folder of the standalone server.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
-    /// Treatment of fields that a kind has not, or that stand twice: `strict` refuses the object, `warn`
-    /// tells them, as is always done of a status. With --server-side unknown fields are always refused.
+    /// Treatment of unknown and duplicate fields: `strict` refuses the object, `warn` reports the fields, as
+    /// is always done for a status. With --server-side unknown fields are always refused.
     #[arg(long, value_enum, default_value_t = Validate::Strict)]
     pub validate: Validate,
-    /// Use server-side apply for the objects and their status: fields that another manager owns and that
-    /// differ are a conflict, and fields left out since the last apply are removed.
+    /// Use server-side apply for the objects and their status: differing fields of other managers are
+    /// conflicts, and fields that were omitted since the last apply are removed.
     #[arg(long)]
     pub server_side: bool,
     /// The field manager of the writes.
     #[arg(long, default_value = "berth-load")]
     pub field_manager: String,
-    /// Time to wait for a server that is not ready or has too much to do, and says so (such as 30s); 0s
-    /// does not wait.
+    /// Time to wait for a server that reports that it is not ready or overloaded (such as 30s); 0s does not
+    /// wait.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_unsigned)]
     pub timeout: Duration,
-    /// Take ownership of fields that other managers own, with --server-side.
+    /// Take ownership of other managers' fields, with --server-side.
     #[arg(long, requires = "server_side")]
     pub force_conflicts: bool,
 }

@@ -343,7 +343,7 @@ pub fn tell_problems(problems: &[Problem]) {
     }
     match problems.len().saturating_sub(NAMED) {
         0 => {}
-        more => crate::say_error!("note: {more} more problems; `berth simulate` tells all"),
+        more => crate::say_error!("note: {more} more problems; `berth simulate` lists all"),
     }
 }
 

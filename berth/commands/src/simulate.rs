@@ -179,7 +179,7 @@ fn tell_stale(newest: Option<Timestamp>) {
         None => String::new(),
     };
     crate::say_error!(
-        "note: the clusters' heartbeats are too old now. Is this an export of earlier? --at decides for another instant{at}"
+        "note: the clusters' heartbeats are too old now. Is this an earlier export? --at decides for another instant{at}"
     );
 }
 

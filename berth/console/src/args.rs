@@ -11,7 +11,7 @@ pub struct ConsoleArgs {
     /// Settings of the page.
     #[command(flatten)]
     pub page: PageArgs,
-    /// The kubeconfig; by default what KUBECONFIG names, or ~/.kube/config.
+    /// The kubeconfig; by default that of KUBECONFIG, or ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig; by default its current one.
@@ -22,21 +22,21 @@ pub struct ConsoleArgs {
 /// Settings of the page.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PageArgs {
-    /// The port of 127.0.0.1 (and of [::1], where there is one) to listen on; 0 takes a free one.
+    /// The port of 127.0.0.1 (and of [::1], if available) to listen on; 0 chooses a free one.
     #[arg(long, default_value_t = 0)]
     pub port: u16,
-    /// Print the address only; by default a browser is opened where standard output is a terminal.
+    /// Only print the address; by default a browser is opened if standard output is a terminal.
     #[arg(long)]
     pub no_open: bool,
-    /// Offer to bind. Without it nothing can be written through the page, whatever your rights are.
+    /// Allow binding on the page. If omitted, the page cannot write, regardless of your permissions.
     #[arg(long)]
     pub allow_writes: bool,
-    /// A further Host to answer, with its port if it is another, for a proxy on this machine; repeatable.
-    /// Pages from that host can then reach this server with your rights, if they know its token.
+    /// A further Host to accept, with its port if it differs, for a proxy on this machine; repeatable. Pages
+    /// of that host can then reach this server with your permissions, if they have its token.
     #[arg(long, value_name = "HOST[:PORT]")]
     pub allow_host: Vec<String>,
-    /// Exit after so long without a request; an open page sends some all the time. By default only Ctrl-C
-    /// ends it.
+    /// Exit after this time without a request; an open page sends requests continuously. By default only
+    /// Ctrl-C ends the process.
     #[arg(long, value_name = "DURATION", value_parser = berth_apimachinery::duration::parse_unsigned)]
     pub idle_timeout: Option<Duration>,
 }

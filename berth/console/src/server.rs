@@ -157,7 +157,7 @@ impl Console {
             ended = self.serve() => ended,
             () = unused => {
                 say(&format!(
-                    "the console ended: nobody has asked for {:?}",
+                    "the console ended: no requests for {:?}",
                     page.idle_timeout.unwrap_or_default()
                 ));
                 Ok(())
@@ -229,7 +229,7 @@ impl ServerState {
 /// When the console cannot start.
 pub async fn run(args: ConsoleArgs, groups: BTreeSet<String>) -> Result<()> {
     let console = Console::start(&args, groups).await?;
-    let note = "Your kubeconfig's rights are behind this address. Ctrl-C ends it.";
+    let note = "This address gives access with your kubeconfig's permissions. Ctrl-C ends it.";
     console.until_ctrl_c(&args.page, note).await
 }
 

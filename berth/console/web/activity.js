@@ -26,7 +26,7 @@ const Moves = ({ record, most = 3 }) => {
 /** The newest changes in short. */
 export const Recent = ({ records, most }) => {
   const shown = newest(records).slice(0, most);
-  if (shown.length === 0) return html`<p class="empty">No change is remembered yet.</p>`;
+  if (shown.length === 0) return html`<p class="empty">No changes are recorded yet.</p>`;
   return html`<ul class="recent">${shown.map((record) => html`<li key=${record.metadata.name}><time datetime=${text(record.spec.at)}>${clock(record.spec.at)}</time>
     <div><${State} tone=${tone(record)}>${word(record)}</${State}> <a href=${where(record)}>${named(record)}</a>
       <small><${Moves} record=${record} /> ${causeOf(record.spec.cause)}</small></div></li>`)}</ul>`;
@@ -95,7 +95,7 @@ export class Activity extends Live {
       <div class="column">${rows.length > 1 && html`<${Card}><${Axis} records=${rows} /></${Card}>`}
         ${rows.length > 0 && html`<${Card}><${Recent} records=${rows} most=${most} /></${Card}>`}</div>
       ${rows.length > most && html`<p><button onClick=${() => this.setState({ most: most + PAGE })}>${many(rows.length - most, "older change")}</button></p>`}
-      ${rows.length === 0 && !this.problem() && html`<p class="empty">${!has.has("decisionrecords") ? "There is no history here: it is kept by a running server." : this.whole() ? "No change is remembered." : "Reading …"}</p>`}
+      ${rows.length === 0 && !this.problem() && html`<p class="empty">${!has.has("decisionrecords") ? "There is no history here: it is kept by a running server." : this.whole() ? "No changes are recorded." : "Reading …"}</p>`}
       <${Command} of="kubectl get decisionrecords -A --sort-by=.spec.at" />
     </section>`;
   }

@@ -21,7 +21,7 @@ export const Funnel = ({ status, pick }) => {
     ${row("all clusters", all, all, "", "heat2")}
     ${busy.map((step) => row(plain(step.plugin), step.before, step.after, text(step.message), step.after ? "heat2" : "red", step.plugin))}
     ${row("picked", Math.max(left, picked), picked, picked > left ? "some stay though a filter would refuse them now" : "", "good")}
-  </ol>${idle > 0 && html`<p class="hint">${many(idle, "filter")} refused nobody: ${steps.filter((step) => step.before === step.after).map((step) => plain(step.plugin)).join(", ")}</p>`}`;
+  </ol>${idle > 0 && html`<p class="hint">${many(idle, "filter")} refused no cluster: ${steps.filter((step) => step.before === step.after).map((step) => plain(step.plugin)).join(", ")}</p>`}`;
 };
 
 const SHOWN = 24;

@@ -102,7 +102,7 @@ export class Request extends Live {
           ${candidates.some((one) => one.rank !== undefined) && html`<${Card} title="Scores"><${Scores} status=${status} system=${system} /></${Card}>`}
           <${Amounts} status=${status} />
           ${(records.length > 0 || has.has("decisionrecords")) && html`<${Card} title="History" note=${records.length ? many(records.length, "change") : ""}>
-            ${records.length ? html`<${Steps} records=${records} />` : html`<p class="empty">No change of it is remembered.</p>`}</${Card}>`}
+            ${records.length ? html`<${Steps} records=${records} />` : html`<p class="empty">No changes of it are recorded.</p>`}</${Card}>`}
         </div>
       </div>
       ${candidates.length > 0 && html`<div id="everyone"><${Card} title="All verdicts"><${Everyone} candidates=${candidates} query=${query} set=${set} /></${Card}></div>`}

@@ -135,7 +135,7 @@ export const causeOf = (cause) => {
       const more = cause.more ? `, one of ${text(cause.more + 1)} changes` : "";
       return `${text(cause.kind)} ${place} was ${text(cause.verb).toLowerCase()}${by}${more}`;
     }
-    case "Request": return "somebody created a Binding";
+    case "Request": return "a Binding was created";
     case "Time": return "re-evaluated (no object changed)";
     case "Unseen": return "seen at the start of a server (no server recorded the change)";
     default: return text(cause?.type);

@@ -78,7 +78,7 @@ impl CheckSubject<'_> {
                 count => Finding::ok(
                     "registration",
                     subject,
-                    format!("it is left from an installation: {count} webhooks ask a server that is not registered"),
+                    format!("it is left from an installation: {count} webhooks call a server that is not registered"),
                 )
                 .but(Verdict::Wrong, "berth uninstall --dry-run"),
             });

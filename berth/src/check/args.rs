@@ -15,15 +15,15 @@ pub enum CheckOutput {
 /// Arguments of `berth check`.
 #[derive(Args, Clone, Debug)]
 pub struct CheckArgs {
-    /// Form of the answer.
+    /// Form of the output.
     #[command(flatten)]
     pub question: CheckQuestion,
-    /// Server to ask, and the user.
+    /// The server and the user.
     #[command(flatten)]
     pub server: ServerArgs,
 }
 
-/// Question of `berth check`.
+/// Arguments of `berth check` beside the server.
 #[derive(Args, Clone, Debug)]
 pub struct CheckQuestion {
     /// Form of the output.

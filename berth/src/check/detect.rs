@@ -25,7 +25,7 @@ pub(crate) async fn detected(server: &ServerArgs) -> Result<Vec<Source>> {
     };
     let served = match subject.read("/apis").await? {
         Read::Object(list) => groups(&list),
-        Read::Absent => bail!("{} does not tell which API groups it serves", client.url()),
+        Read::Absent => bail!("{} does not list its API groups", client.url()),
         Read::Refused(message) => bail!(message),
     };
     let services = match subject.read(API_SERVICES).await? {

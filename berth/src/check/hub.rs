@@ -180,7 +180,7 @@ impl CheckSubject<'_> {
                 findings.push(Finding::ok(
                     "sources",
                     system,
-                    "off: the hub knows none of its kinds",
+                    "off: the hub serves none of its kinds",
                 ));
                 continue;
             }

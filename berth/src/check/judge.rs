@@ -89,7 +89,7 @@ pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
                 .but(Verdict::Wrong, of),
         ),
         None => findings.push(
-            Finding::ok("registration", &subject, "the hub has not looked at it yet")
+            Finding::ok("registration", &subject, "the hub has not checked it yet")
                 .but(Verdict::Wrong, format!("kubectl get apiservice {name} -o yaml")),
         ),
     }
@@ -98,7 +98,7 @@ pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
             Finding::ok(
                 "registration",
                 &subject,
-                "anyone may answer for it: insecureSkipTLSVerify is set",
+                "any server may answer for it: insecureSkipTLSVerify is set",
             )
             .but(
                 Verdict::Wrong,
@@ -219,7 +219,7 @@ pub(super) fn certificates(metrics: &str, now: Timestamp) -> Vec<Finding> {
 pub(super) fn clock(date: Option<&str>, now: Timestamp) -> Finding {
     let server_time = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
     let Some(server_time) = server_time else {
-        return Finding::ok("clock", "server", "it does not tell the time").but(Verdict::Unknown, "");
+        return Finding::ok("clock", "server", "it does not send the time").but(Verdict::Unknown, "");
     };
     let skew = server_time.timestamp().duration_since(now);
     let apart = skew.abs();

@@ -60,7 +60,7 @@ fn table(report: &Report, width: Option<usize>) -> String {
     text.push_str(&summary(report));
     if report.count(Verdict::Unknown) > 0 {
         text.push_str(&format!(
-            " {} could not be looked at.",
+            " {} could not be checked.",
             report.count(Verdict::Unknown)
         ));
     }

@@ -94,22 +94,22 @@ fn finding(
             .but(Verdict::Wrong, takeover)
         }
         (SchedulerKnowledge::Runs(..), Some((true, _))) => note(format!(
-            "both decide: Berth, since spec.otherScheduler says Ignore, and {name}, which runs"
+            "both decide: Berth, since spec.otherScheduler is Ignore, and {name}, which runs"
         ))
         .but(Verdict::Note, format!("berth handback {system}; {takeover}")),
         (SchedulerKnowledge::Runs(..), _) => note(format!("{name} decides: it renews its Lease")),
         (SchedulerKnowledge::Stopped, Some((true, message))) => note(format!("{message}; {name} is stopped")),
         (SchedulerKnowledge::Stopped, Some((false, message))) => note(format!(
-            "nobody may decide: {name} is stopped, or runs without its Lease, and {message}"
+            "possibly no scheduler decides: {name} is stopped, or runs without its Lease, and {message}"
         ))
         .but(Verdict::Note, format!("{takeover}; berth handback {system}")),
         (SchedulerKnowledge::Stopped, None) => note(format!("{name} is stopped, or runs without its Lease")),
         (SchedulerKnowledge::Invisible, Some((true, message))) => note(format!(
-            "{message}; {name} holds no Lease by which it could be seen to run"
+            "{message}; {name} holds no Lease, so that it is unknown whether it runs"
         )),
-        (SchedulerKnowledge::Invisible, _) => {
-            note(format!("{name} holds no Lease by which it could be seen to run"))
-        }
+        (SchedulerKnowledge::Invisible, _) => note(format!(
+            "{name} holds no Lease, so that it is unknown whether it runs"
+        )),
         (SchedulerKnowledge::Unread(message), _) => note(message.clone()).but(Verdict::Unknown, ""),
     }
 }

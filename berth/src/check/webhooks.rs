@@ -82,7 +82,8 @@ fn judged(
                     .but(Verdict::Note, format!("where it decides: {mend}"))
             }
             (WebhookState::Not, _) => {
-                report("it does not exist, or asks others: the guards do not hold").but(Verdict::Wrong, mend)
+                report("it does not exist, or calls another server: the guards are not in force")
+                    .but(Verdict::Wrong, mend)
             }
         }
     })

@@ -6,18 +6,18 @@ use berth_apimachinery::duration::parse_unsigned;
 use berth_engine::controller::LeaseDurations;
 use clap::Args;
 
-/// Arguments of `berth serve` where several servers share a store, or are replicas behind one hub.
+/// Arguments of `berth serve` for several servers that share a store, or are replicas behind one hub.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Leader election")]
 pub struct LeaderElectionArgs {
-    /// Time for which the Lease of a server that died keeps its controllers from running elsewhere, in whole
+    /// Time for which the Lease of a failed server keeps its controllers from running elsewhere, in whole
     /// seconds.
     #[arg(long, default_value = "5s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub leader_elect_lease_duration: Duration,
-    /// Time for which a leader that cannot renew its Lease goes on; shorter than the lease duration.
+    /// Time for which a leader continues while it cannot renew its Lease; shorter than the lease duration.
     #[arg(long, default_value = "4s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub leader_elect_renew_deadline: Duration,
-    /// Interval at which the Lease is renewed, or tried to be acquired; up to a fifth is added at random.
+    /// Interval between attempts to renew or acquire the Lease; up to a fifth is added at random.
     #[arg(long, default_value = "1s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub leader_elect_retry_period: Duration,
 }

@@ -95,55 +95,55 @@ impl ControllerMetrics {
         let (counts, oldest) = (Arc::clone(&self.pending), Arc::clone(&self.pending));
         metrics.read_at_scrape(
             "scheduler_pending_decisions",
-            "Demands the controllers could not place, by how the last attempt ended",
+            "Number of demands that the controllers could not place, by the result of the last attempt",
             move || counts.counts(),
         );
         metrics.read_at_scrape(
             "scheduler_pending_decision_oldest_seconds",
-            "Seconds since the first attempt at the demand that has waited longest for a place, by how its last attempt ended",
+            "Seconds since the first attempt at the longest unplaced demand, by the result of its last attempt",
             move || oldest.oldest(),
         );
         metrics.register(|to| {
-            to.register("workqueue_depth", "Demands that are due now", self.depth.clone());
-            to.register("workqueue_adds", "Demands that became due", self.adds.clone());
+            to.register("workqueue_depth", "Number of demands that are due now", self.depth.clone());
+            to.register("workqueue_adds", "Number of demands that became due", self.adds.clone());
             to.register(
                 "workqueue_retries",
-                "Demands tried again after a failure, or because they found no place",
+                "Number of retries of demands after a failure, or because no cluster fitted",
                 self.retries.clone(),
             );
             to.register(
                 "workqueue_queue_duration_seconds",
-                "Seconds a due demand waited to be decided",
+                "Seconds from a demand's becoming due until its decision starts",
                 self.waited.clone(),
             );
             to.register(
                 "workqueue_work_duration_seconds",
-                "Seconds of deciding a demand and writing the decision",
+                "Seconds of the decision of a demand, including its writes",
                 self.worked.clone(),
             );
             to.register(
                 "scheduler_schedule_attempts",
-                "Decisions of the controllers by how they ended",
+                "Decisions of the controllers, by result",
                 self.attempts.clone(),
             );
             to.register(
                 "scheduler_scheduling_attempt_duration_seconds",
-                "Seconds of a decision and its writes, by how it ended",
+                "Seconds of a decision and its writes, by result",
                 self.durations.clone(),
             );
             to.register(
                 "controller_reconciles",
-                "Steps of the controllers that carry out and report, by how they ended",
+                "Steps of the controllers that carry out and report decisions, by result",
                 self.steps.clone(),
             );
             to.register(
                 "leader_election_master_status",
-                "Whether the controllers of this process are the ones that work",
+                "Whether the controllers of this process are active",
                 self.leading.clone(),
             );
             to.register(
                 "scheduler_events",
-                "Events of decisions by what became of them: created, repeated, failed, or dropped for their number",
+                "Events about decisions, by result: created, repeated, failed, or dropped because of their number",
                 self.events.clone(),
             );
         });

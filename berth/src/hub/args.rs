@@ -13,16 +13,16 @@ use crate::source::{Place, Source, place, source};
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Behind a kube-apiserver")]
 pub struct HubArgs {
-    /// Serve behind a kube-apiserver, as the Pod's service account where no kubeconfig is given.
+    /// Serve behind a kube-apiserver, with the Pod's service account if no kubeconfig is given.
     #[arg(long)]
     pub aggregated: bool,
     /// Clients, users and rights of the hub; a kubeconfig implies --aggregated.
     #[command(flatten)]
     pub delegation: DelegationArgs,
-    /// Places of the objects of systems: `gardener=hub` on the hub, `gardener=owned` in Berth's own store;
-    /// `gardener=off`: nothing of that system is served. Standalone every system is `owned`; behind a
-    /// kube-apiserver one that is not named is off. The namespaces that kcp places, and what it syncs in
-    /// them, are the hub's even where `kcp=owned`. Repeatable.
+    /// Store of a system's objects: `gardener=hub` on the hub, `gardener=owned` in Berth's own store;
+    /// `gardener=off`: the system is not served. Standalone, every system is `owned`; behind a
+    /// kube-apiserver, an unnamed system is off. The namespaces that kcp places, and the objects that it
+    /// syncs in them, are on the hub even with `kcp=owned`. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// Registration of Berth on the hub.

@@ -117,13 +117,13 @@ impl Watchman {
             (Some(seen), DecidingState::Waits(_)) => tracing::warn!(
                 dialect,
                 seen,
-                "another scheduler is not stopped, so that Berth observes until it is, or until spec.otherScheduler says \
+                "another scheduler is not stopped, so that Berth observes until it is, or until spec.otherScheduler is \
                  Ignore (docs/take-over.md)"
             ),
             (Some(seen), _) => tracing::warn!(
                 dialect,
                 seen,
-                "another scheduler runs, and Berth decides beside it, since spec.otherScheduler says Ignore"
+                "another scheduler runs, and Berth decides beside it, since spec.otherScheduler is Ignore"
             ),
             (None, _) => tracing::info!(dialect, "the system's own scheduler does not run"),
         }

@@ -12,32 +12,33 @@ use jiff::SignedDuration;
 /// The annotation that requests a new CA before the current one is due for renewal.
 const ROTATE: &str = "scheduling.berth.dev/rotate-ca";
 
-/// Arguments about who finds Berth on the hub, and whom it is to trust.
+/// Arguments about Berth's Service on the hub, and the CA that the hub trusts.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Registration on the hub")]
 pub struct RegistrationArgs {
-    /// The namespace of the Service the hub reaches Berth by.
+    /// The namespace of the Service through which the hub reaches Berth.
     #[arg(long, env = "BERTH_SERVICE_NAMESPACE", default_value = "berth-system")]
     pub service_namespace: String,
-    /// The name of that Service; the serving certificate is for it, too.
+    /// The name of that Service, which is also in the serving certificate.
     #[arg(long, default_value = "berth")]
     pub service_name: String,
     /// The port of that Service.
     #[arg(long, default_value_t = 443)]
     pub service_port: u16,
-    /// The Secret, in the namespace of the Service, of a CA that all servers share: made by the first of
-    /// them, and renewed by itself. Without it, each server has a CA of its own in its data folder. An
-    /// annotation `scheduling.berth.dev/rotate-ca` on the Secret asks for a new CA before its time.
+    /// The Secret, in the namespace of the Service, of a CA that all servers share. The first server creates
+    /// it; it is renewed automatically. If omitted, each server has its own CA in its data folder. An
+    /// annotation `scheduling.berth.dev/rotate-ca` on the Secret requests a new CA early.
     #[arg(long, value_name = "NAME", conflicts_with = "tls_cert_file")]
     pub ca_secret: Option<String>,
-    /// Length of each of the three steps by which a shared CA gives way to the next: trusted, signing, alone.
+    /// Duration of each of the three steps in which a new shared CA replaces the old one: trusted, signing,
+    /// alone.
     #[arg(long, default_value = "10m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub ca_rotation_step: Duration,
-    /// The CA (PEM) of --tls-cert-file, which Berth is to fill in as caBundle; read again when it changes.
-    /// Without it, the caBundle of such a certificate is somebody else's business, such as cert-manager's.
+    /// The CA (PEM) of --tls-cert-file, which Berth sets as caBundle; read again when it changes. If omitted,
+    /// another program, such as cert-manager, must set the caBundle for such a certificate.
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     pub ca_bundle_file: Option<PathBuf>,
-    /// Create the APIServices and webhook configurations that are missing. Needs the ClusterRole
+    /// Create missing APIServices and webhook configurations. Requires the ClusterRole
     /// berth:self-registration (`berth manifests --self-register`).
     #[arg(long)]
     pub self_register: bool,

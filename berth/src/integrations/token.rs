@@ -73,7 +73,7 @@ impl TokenFile {
             return Err(Status::unauthorized());
         };
         let text = tokio::fs::read_to_string(&self.0).await.map_err(|error| {
-            tracing::warn!(file = %self.0.display(), %error, "cannot read --integrations-token-file; who shows a token gets 503 until it can be read");
+            tracing::warn!(file = %self.0.display(), %error, "cannot read --integrations-token-file; requests with a token get 503 until it can be read");
             Status::unavailable("the server cannot read its --integrations-token-file", 5)
         })?;
         let token = text.trim();

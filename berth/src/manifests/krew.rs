@@ -15,10 +15,10 @@ const PLATFORMS: [(&str, &str, &str); 2] = [
     ("linux-aarch64", "linux", "arm64"),
 ];
 
-/// Place of a release, for the manifest of krew.
+/// Address of a release, for the manifest of krew.
 #[derive(Args, Clone, Debug, Default)]
 pub struct KrewArgs {
-    /// For krew: the address the release's archives are published below.
+    /// For krew: the base URL of the release's archives.
     #[arg(long, value_name = "URL")]
     pub release_url: Option<String>,
     /// For krew: the release's SHA256SUMS (`make release`).
@@ -33,7 +33,7 @@ pub struct KrewArgs {
 pub fn krew(args: &KrewArgs) -> Result<Value> {
     let (Some(url), Some(file)) = (&args.release_url, &args.checksums) else {
         bail!(
-            "krew installs a release: --release-url says where its archives are, --checksums names its SHA256SUMS"
+            "krew installs a release: --release-url is the address of its archives, --checksums its file SHA256SUMS"
         );
     };
     if !url.starts_with("https://") {

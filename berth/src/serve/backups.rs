@@ -79,7 +79,7 @@ async fn serve(bound: SocketFile, backups: Backups) {
             Ok(Contents { revision, objects }) => tracing::info!(%revision, objects, "backup taken"),
             Err(problem) => tracing::warn!(
                 problem = format!("{problem:#}"),
-                "backup failed, and what was written of it is incomplete; take it again"
+                "backup failed, and its output is incomplete; back up again"
             ),
         }
     }

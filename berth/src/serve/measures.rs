@@ -100,7 +100,7 @@ pub(super) fn expose(
     metrics.register(|to| {
         to.register(
             "apiserver_storage_write_duration_seconds",
-            "Seconds from when a list of writes is handed to the store until it is durable or refused",
+            "Seconds from the start of a batch of writes until it is durable or refused",
             writes,
         );
     });
@@ -123,7 +123,7 @@ pub(super) fn expose(
     let standalone = !options.args.hub.is_aggregated();
     metrics.read_at_scrape(
         "berth_certificate_expiration_timestamp_seconds",
-        "When a certificate of the server's own expires, in seconds since 1970",
+        "Expiration time of the server's own certificates, in seconds since 1970",
         move || {
             let mut all = vec![expiry("serving", certificate.not_after())];
             if standalone {
@@ -163,7 +163,7 @@ pub(super) fn expose_decisions(metrics: &Metrics, projection: &Arc<Projection>) 
     let projection = Arc::clone(projection);
     metrics.read_at_scrape(
         "berth_decisions",
-        "Decisions by system, phase and status of the condition Agrees, which is empty where Berth decides",
+        "Decisions, by system, phase and status of the condition Agrees, which is empty if Berth decides",
         move || {
             let tallies = projection.tallies();
             let counts = tallies.iter();
@@ -187,8 +187,13 @@ pub(super) fn expose_modes(metrics: &Metrics, dialects: &[Arc<dyn Dialect>], mod
     let modes = Arc::clone(modes);
     metrics.read_at_scrape(
         "scheduler_deciding",
-        "Whether the system is decided here; if not, whether it is observed or its own scheduler is waited for",
-        move || names.iter().map(|name| deciding(name, &modes.standing(name))).collect(),
+        "Whether Berth decides the system; if not, the reason",
+        move || {
+            names
+                .iter()
+                .map(|name| deciding(name, &modes.standing(name)))
+                .collect()
+        },
     );
 }
 

@@ -26,24 +26,24 @@ pub struct TakeoverArgs {
     /// The system.
     #[arg(help = systems())]
     pub system: String,
-    /// Take over only the requests with these labels, as `kubectl -l` has them (spec.requests); without it
-    /// all of them.
+    /// Take over only the requests with these labels, in the form of `kubectl -l` (spec.requests); by default
+    /// all.
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     pub selector: Option<String>,
-    /// The system's own configuration file, or a SchedulerConfiguration, that Berth was started with: what
-    /// would move is decided by it.
+    /// The system's own configuration file, or a SchedulerConfiguration, with which Berth was started; the
+    /// effects are computed with it.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
-    /// Decide beside the system's own scheduler, which runs on (spec.otherScheduler: Ignore).
+    /// Decide beside the system's own scheduler, which keeps running (spec.otherScheduler: Ignore).
     #[arg(long)]
     pub beside: bool,
-    /// Do it: set the mode of the stored SchedulerConfiguration, and wait until Berth decides.
+    /// Take over: set the mode of the stored SchedulerConfiguration, and wait until Berth decides.
     #[arg(long)]
     pub yes: bool,
-    /// Longest wait.
+    /// Maximum time to wait.
     #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub timeout: Duration,
-    /// Server to ask, and the user.
+    /// The server and the user.
     #[command(flatten)]
     pub server: ServerArgs,
 }
@@ -54,13 +54,13 @@ pub struct HandbackArgs {
     /// The system.
     #[arg(help = systems())]
     pub system: String,
-    /// Do it: let Berth observe, and wait until the system's own scheduler runs.
+    /// Hand back: set Berth to observe, and wait until the system's own scheduler runs.
     #[arg(long)]
     pub yes: bool,
-    /// Time limit, for each of both.
+    /// Maximum time for each of the two steps.
     #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub timeout: Duration,
-    /// Server to ask, and the user.
+    /// The server and the user.
     #[command(flatten)]
     pub server: ServerArgs,
 }

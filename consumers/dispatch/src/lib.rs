@@ -30,7 +30,7 @@ pub use multikueue::MultiKueueArgs;
 /// Arguments of `berth dispatch`.
 #[derive(Args, Clone, Debug)]
 pub struct DispatchArgs {
-    /// To what.
+    /// The receiver.
     #[command(subcommand)]
     pub to: To,
 }
@@ -40,8 +40,8 @@ pub struct DispatchArgs {
 pub enum To {
     /// Kueue: nominate the clusters of decisions for its Workloads, as an external dispatcher of MultiKueue
     ///
-    /// A Workload names a decision in its label or annotation scheduling.berth.dev/decision. It works only
-    /// while Kueue's configuration names scheduling.berth.dev/dispatcher as multiKueue.dispatcherName.
+    /// A Workload names a decision in its label or annotation scheduling.berth.dev/decision. Requires
+    /// scheduling.berth.dev/dispatcher as multiKueue.dispatcherName in Kueue's configuration.
     #[command(name = "multikueue")]
     MultiKueue(MultiKueueArgs),
 }

@@ -40,13 +40,13 @@ const ABSENT: Duration = Duration::from_secs(5);
 /// Arguments of `berth dispatch multikueue`.
 #[derive(Args, Clone, Debug)]
 pub struct MultiKueueArgs {
-    /// The kubeconfig of Kueue's manager cluster; by default as kubectl has it, or the Pod's service account.
+    /// The kubeconfig of Kueue's manager cluster; by default kubectl's, or in a Pod its service account.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The kubeconfig of the server that has the decisions, where that is another than Kueue's.
+    /// The kubeconfig of the server with the decisions; by default that of Kueue's manager cluster.
     #[arg(long, value_name = "FILE")]
     pub decisions_kubeconfig: Option<PathBuf>,
-    /// The ConfigMap with Kueue's configuration. ClusterProfiles for Kueue are in its namespace.
+    /// The ConfigMap with Kueue's configuration. Its namespace is that of the ClusterProfiles for Kueue.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "kueue-system/kueue-manager-config", value_parser = place)]
     pub kueue_configuration: Place,
 }

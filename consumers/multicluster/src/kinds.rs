@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 
 use crate::{GROUP, MANAGER, USER, VERSION};
 
-/// A cluster of a multi-cluster system, as other tools read it.
+/// A cluster of a multi-cluster system, in a form that is common to many tools.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase", extend("required" = ["spec"]))]
 pub struct ClusterProfile {
@@ -23,16 +23,16 @@ pub struct ClusterProfile {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct ClusterProfileSpec {
-    /// A name for people.
+    /// A name of the cluster for people.
     pub display_name: Option<String>,
-    /// Manager of the cluster and of this object. It never changes.
+    /// Manager of the cluster and of this object. Immutable.
     pub cluster_manager: ClusterManager,
 }
 
 /// Manager of a cluster.
 #[derive(JsonSchema)]
 pub struct ClusterManager {
-    /// The name, which the label x-k8s.io/cluster-manager repeats.
+    /// The name, which is also the value of the label x-k8s.io/cluster-manager.
     pub name: String,
 }
 
@@ -40,23 +40,24 @@ pub struct ClusterManager {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct ClusterProfileStatus {
-    /// Condition ControlPlaneHealthy says whether the cluster can be used.
+    /// Conditions of the cluster. ControlPlaneHealthy is True while the cluster can be used.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
-    /// The versions the cluster runs.
+    /// The versions that the cluster runs.
     pub version: Option<ClusterVersion>,
     /// Properties that the cluster reports.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub properties: Option<Vec<Property>>,
-    /// Ways to reach the API server. They hold no credentials.
+    /// Ways to reach the API server. They contain no credentials.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub access_providers: Option<Vec<AccessProvider>>,
-    /// The former name of accessProviders, which win where both have a name. Berth writes none.
+    /// The former name of accessProviders, whose entries take precedence over entries of the same name here.
+    /// Berth does not write it.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub credential_providers: Option<Vec<AccessProvider>>,
 }
 
-/// The versions a cluster runs.
+/// The versions that a cluster runs.
 #[derive(JsonSchema)]
 pub struct ClusterVersion {
     /// The version of Kubernetes.
@@ -67,20 +68,20 @@ pub struct ClusterVersion {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct Property {
-    /// Its name.
+    /// The name of the property.
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
-    /// Its value.
+    /// The value of the property.
     #[schemars(length(min = 1, max = 1024))]
     pub value: String,
-    /// When it was seen on the cluster.
+    /// Time of the last observation on the cluster.
     pub last_observed_time: Option<Time>,
 }
 
-/// One way to reach the API server of a cluster.
+/// A way to reach the API server of a cluster.
 #[derive(JsonSchema)]
 pub struct AccessProvider {
-    /// Name of the provider of access. Consumers are configured with credentials by this name.
+    /// Name of the access provider. Consumers have a configuration of credentials for each name.
     pub name: String,
     /// Address of the API server.
     pub cluster: Option<AccessCluster>,
@@ -90,30 +91,30 @@ pub struct AccessProvider {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub struct AccessCluster {
-    /// The URL.
+    /// The URL of the API server.
     pub server: Option<String>,
-    /// The PEM bundle of its CA.
+    /// The CA bundle of the API server, in PEM.
     #[schemars(extend("format" = "byte"))]
     pub certificate_authority_data: Option<String>,
-    /// The file of its CA.
+    /// The path of a file with the CA bundle.
     pub certificate_authority: Option<String>,
-    /// The name its certificate must have, where that is not the host's.
+    /// The server name to verify the certificate against; the host of the URL if omitted.
     pub tls_server_name: Option<String>,
-    /// Whether its certificate is not looked at.
+    /// Whether the certificate is not verified.
     pub insecure_skip_tls_verify: Option<bool>,
-    /// The proxy before it.
+    /// The URL of the proxy.
     pub proxy_url: Option<String>,
-    /// Whether answers are not compressed.
+    /// Whether responses are not compressed.
     pub disable_compression: Option<bool>,
     /// Further data for consumers, such as the configuration of an exec plugin.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub extensions: Option<Vec<Extension>>,
 }
 
-/// Data that a consumer knows by a name.
+/// Further data for a consumer, by name.
 #[derive(JsonSchema)]
 pub struct Extension {
-    /// The name.
+    /// The name of the data.
     pub name: String,
     /// The data.
     pub extension: AnyObject,
@@ -124,33 +125,33 @@ pub struct Extension {
 #[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct AnyObject {}
 
-/// One slice of a decision: clusters that were chosen for one workload.
+/// A slice of a decision: clusters that were chosen for a workload.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase", extend("required" = ["decisions"]))]
 pub struct PlacementDecision {
-    /// The clusters. All slices with the same label decision-key together are the decision.
+    /// The chosen clusters. Slices with the same label decision-key form one decision.
     #[schemars(length(max = 100), extend("x-kubernetes-list-type" = "atomic"))]
     pub decisions: Vec<ClusterDecision>,
-    /// Scheduler that decided.
+    /// Scheduler that made the decision.
     pub scheduler_name: Option<String>,
 }
 
-/// One cluster that was chosen.
+/// A chosen cluster.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct ClusterDecision {
-    /// Its ClusterProfile.
+    /// The ClusterProfile of the cluster.
     pub cluster_profile_ref: ClusterProfileRef,
-    /// Why it was chosen.
+    /// The reason why the cluster was chosen.
     pub reason: Option<String>,
 }
 
 /// A reference to a ClusterProfile.
 #[derive(JsonSchema)]
 pub struct ClusterProfileRef {
-    /// Its name.
+    /// The name of the ClusterProfile.
     pub name: String,
-    /// Its namespace.
+    /// The namespace of the ClusterProfile.
     pub namespace: Option<String>,
 }
 
@@ -199,7 +200,7 @@ pub fn cluster_profile() -> PublishedKind {
         schema: Schema::of::<ClusterProfile>(),
         columns: vec![
             Column::NAME,
-            Column::text("Manager", "Who manages the cluster").at(".spec.clusterManager.name"),
+            Column::text("Manager", "The manager of the cluster").at(".spec.clusterManager.name"),
             Column::text("Healthy", "Whether the cluster can be used")
                 .at(".status.conditions[?(@.type==\"ControlPlaneHealthy\")].status"),
             Column::text("Version", "The version of Kubernetes").at(".status.version.kubernetes"),
@@ -216,7 +217,7 @@ pub fn placement_decision() -> PublishedKind {
         schema: Schema::of::<PlacementDecision>(),
         columns: vec![
             Column::NAME,
-            Column::text("Scheduler", "Who decided").at(".schedulerName"),
+            Column::text("Scheduler", "The scheduler that made the decision").at(".schedulerName"),
             Column::text("First", "The first cluster, by name").at(".decisions[*].clusterProfileRef.name"),
             Column::AGE,
         ],

@@ -106,7 +106,7 @@ fn maker(object: &Value) -> String {
         .or_else(|| object["schedulerName"].as_str());
     producer
         .filter(|name| !name.is_empty())
-        .map_or_else(|| "somebody else".to_owned(), str::to_owned)
+        .map_or_else(|| "another program".to_owned(), str::to_owned)
 }
 
 #[cfg(test)]

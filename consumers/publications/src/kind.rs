@@ -38,11 +38,11 @@ impl Publication {
             schema: Schema::of::<publication::Publication>(),
             columns: vec![
                 Column::NAME,
-                Column::text("Namespace", "Where the objects appear").at(".spec.namespace"),
-                Column::text("Systems", "The systems that are published").at(".spec.systems"),
-                Column::text("Valid", "Whether it is in force")
+                Column::text("Namespace", "The namespace of the published objects").at(".spec.namespace"),
+                Column::text("Systems", "The published systems").at(".spec.systems"),
+                Column::text("Valid", "Whether the Publication is in force")
                     .at(".status.conditions[?(@.type==\"Valid\")].status"),
-                Column::text("Published", "Whether everything is published")
+                Column::text("Published", "Whether all objects are published")
                     .at(".status.conditions[?(@.type==\"Published\")].status"),
                 Column::AGE,
             ],

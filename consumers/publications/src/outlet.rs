@@ -115,7 +115,7 @@ impl Outlet for OnHub {
             match self.copied(resource) {
                 Some(CopyProgress::Complete) => {}
                 Some(CopyProgress::Absent) => {
-                    let text = format!("the hub does not have {resource}; it is looked for again and again");
+                    let text = format!("the hub does not have {resource}; retrying");
                     return Err(("KindsMissing", text));
                 }
                 Some(CopyProgress::Waiting(Some(problem))) => {

@@ -40,35 +40,36 @@ const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_sec
 /// Arguments of `berth syncer`.
 #[derive(Args, Clone, Debug)]
 pub struct SyncerArgs {
-    /// The kubeconfig of the hub. Its server is the hub itself, or the API endpoint of the target on it
+    /// The kubeconfig of the hub. Its server is the hub itself, or the API endpoint of the target on the hub
     /// (https://…/apis/scheduling.berth.dev/v1alpha1/targets/NAME.kcp/proxy).
     #[arg(long)]
     pub from_kubeconfig: PathBuf,
-    /// The context in --from-kubeconfig; the current one by default.
+    /// The context in --from-kubeconfig; by default the current one.
     #[arg(long)]
     pub from_context: Option<String>,
-    /// The logical cluster that objects come from: part of what downstream namespaces are named after. Give
-    /// each hub that is synced to the same cluster another one.
+    /// The logical cluster of the objects, which is a part of the names of downstream namespaces. Must differ
+    /// between hubs that are synced to the same cluster.
     #[arg(long, default_value = "root")]
     pub from_cluster: String,
-    /// The kubeconfig of the workload cluster; in a Pod on it, the service account by default.
+    /// The kubeconfig of the workload cluster; by default, in a Pod on that cluster, its service account.
     #[arg(long)]
     pub to_kubeconfig: Option<PathBuf>,
-    /// The context in --to-kubeconfig; the current one by default.
+    /// The context in --to-kubeconfig; by default the current one.
     #[arg(long)]
     pub to_context: Option<String>,
-    /// The WorkloadCluster on the hub, by its name or its target's (NAME.kcp).
+    /// The WorkloadCluster on the hub, by its name or by that of its target (NAME.kcp).
     #[arg(long, visible_alias = "workload-cluster-name", value_name = "NAME")]
     pub target: String,
-    /// The resources to sync, such as configmaps,deployments.apps; by default all that the hub shows.
+    /// The resources to sync, such as configmaps,deployments.apps; by default all resources that the hub
+    /// serves.
     #[arg(long, value_delimiter = ',', value_name = "RESOURCE")]
     pub resources: Vec<String>,
-    /// The uid of an earlier registration of this WorkloadCluster: the copies that its syncer made are taken
-    /// over. Those of a WorkloadCluster of the same name on the same hub are without it.
+    /// The uid of an earlier registration of this WorkloadCluster, whose copies the syncer adopts. Copies of
+    /// a WorkloadCluster of the same name on the same hub are adopted without this flag.
     #[arg(long, value_delimiter = ',', value_name = "UID")]
     pub adopt: Vec<String>,
-    /// Time for which a copy of an earlier registration that the hub does not show is left alone before it is
-    /// removed (such as 5m).
+    /// Time to wait before a copy of an earlier registration is removed if its object is not on the hub (such
+    /// as 5m).
     #[arg(long, default_value = "5m", value_parser = berth_apimachinery::duration::parse_unsigned)]
     pub remove_leftovers_after: Duration,
     /// Interval at which the syncer sends a heartbeat to the hub (such as 20s).

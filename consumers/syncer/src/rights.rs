@@ -17,20 +17,20 @@ const ON_HUB: &str = "berth:syncer";
 /// Arguments of `berth syncer-rights`.
 #[derive(Args, Clone, Debug)]
 pub struct SyncerRightsArgs {
-    /// The WorkloadCluster, by its name or its target's (NAME.kcp).
+    /// The WorkloadCluster, by its name or by that of its target (NAME.kcp).
     #[arg(long, value_name = "NAME")]
     pub target: String,
-    /// The user its syncer is, such as system:serviceaccount:NAMESPACE:NAME.
+    /// The user of its syncer, such as system:serviceaccount:NAMESPACE:NAME.
     #[arg(long)]
     pub user: String,
-    /// Behind a kube-apiserver: the metadata.uid of the WorkloadCluster. The syncer's writes are made on the
-    /// hub by Berth, which must be allowed to act for it.
+    /// Behind a kube-apiserver: the metadata.uid of the WorkloadCluster. Berth writes to the hub on behalf of
+    /// the syncer, and needs the permission to do so.
     #[arg(long, value_name = "UID")]
     pub identifier: Option<String>,
-    /// The namespace Berth runs in on the hub.
+    /// The namespace of Berth on the hub.
     #[arg(long, default_value = "berth-system")]
     pub namespace: String,
-    /// The name of its service account there.
+    /// The name of Berth's service account in that namespace.
     #[arg(long, default_value = "berth")]
     pub service: String,
 }

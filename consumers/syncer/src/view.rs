@@ -40,7 +40,7 @@ use berth_dialect_contract::names;
 use berth_dialect_contract::names::TARGETS;
 use berth_kubernetes::protobuf::Protobuf;
 
-/// Options of a request below a target's proxy.
+/// Options of a request through a target's proxy.
 #[derive(JsonSchema)]
 pub struct TargetProxyOptions {
     /// The path below the API endpoint, such as api/v1/configmaps.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::placement::{Form, StoredPlacement};
 
-/// One observation about an object, as kcp writes it.
+/// A condition of an object, as kcp writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["status", "type"]))]

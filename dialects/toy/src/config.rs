@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     Schema::part_from_value(json!({
         "type": "object",
-        "description": "How toys are painted.",
+        "description": "The colors of toys.",
         "x-kubernetes-map-type": "granular",
         "properties": {
-            "prefix": {"type": "string", "description": "What stands before the color of every toy."},
+            "prefix": {"type": "string", "description": "A prefix of the color of every toy."},
         },
     }))
 });

@@ -24,7 +24,7 @@ const BOX: KindInfo = KindInfo {
 
 const TOY_COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Box", "The box it is in").at(".spec.box"),
+    Column::text("Box", "The box of the toy").at(".spec.box"),
     Column::AGE,
 ];
 
@@ -32,7 +32,7 @@ const TOY_FIELDS: &[SelectableField] = &[SelectableField::at("spec.box")];
 
 const BOX_COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Capacity", "How many toys fit in")
+    Column::text("Capacity", "Maximum number of toys")
         .integer()
         .at(".spec.capacity"),
     Column::AGE,
@@ -45,7 +45,7 @@ fn schema(spec: &Value) -> Schema {
         "properties": {
             "spec": {
                 "type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                "description": "What is wanted.", "properties": spec,
+                "description": "The desired state.", "properties": spec,
             },
             "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
         },
@@ -54,17 +54,17 @@ fn schema(spec: &Value) -> Schema {
 
 static TOY_SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     schema(&json!({
-        "box": {"type": "string", "description": "The box it is in. The scheduler writes it."},
+        "box": {"type": "string", "description": "The box of the toy. The scheduler writes it."},
         "lookAfter": {
-            "type": "integer", "description": "After how many seconds it is decided again, though nothing has changed.",
+            "type": "integer", "description": "Number of seconds after which the toy is decided again without a change.",
         },
     }))
 });
 
 static BOX_SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     schema(&json!({
-        "capacity": {"type": "integer", "description": "How many toys fit in."},
-        "lid": {"type": "string", "description": "What keeps every toy out."},
+        "capacity": {"type": "integer", "description": "Maximum number of toys."},
+        "lid": {"type": "string", "description": "A lid, which keeps all toys out."},
     }))
 });
 

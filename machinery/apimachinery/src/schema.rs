@@ -152,15 +152,15 @@ fn with_identity(mut root: Value) -> Value {
         root["properties"] = Value::Object(Map::new());
     }
     root["properties"]["apiVersion"] = json!({
-        "description": "The API group and version this object is written in, such as `apps/v1`, or `v1` alone in the core group.",
+        "description": "The API group and version of this object, such as `apps/v1`, or `v1` alone in the core group.",
         "type": "string",
     });
     root["properties"]["kind"] = json!({
-        "description": "The kind of this object, in CamelCase. It cannot change.",
+        "description": "The kind of this object, in CamelCase. Immutable.",
         "type": "string",
     });
     root["properties"]["metadata"] = json!({
-        "description": "What every object carries: name, namespace, labels, annotations, owners.",
+        "description": "Standard object metadata: name, namespace, labels, annotations, owners.",
         "$ref": object_meta::REFERENCE,
     });
     root

@@ -41,7 +41,7 @@ impl From<SelectorError> for String {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct LabelSelector {
-    /// Labels that must be there with exactly these values.
+    /// Labels that the object must have, with exactly these values.
     #[serde(skip_serializing_if = "Labels::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub match_labels: Labels,
@@ -55,7 +55,7 @@ pub struct LabelSelector {
 #[serde(default)]
 #[schemars(extend("required" = ["key", "operator"]))]
 pub struct LabelSelectorRequirement {
-    /// The label key the requirement is about.
+    /// The label key to which the requirement applies.
     pub key: String,
     /// Relation of the key to the values: In, NotIn, Exists or DoesNotExist.
     pub operator: String,

@@ -111,7 +111,7 @@ impl PlaceVerdict {
             (Err(reasons), _) => format!("is not feasible ({reasons})"),
             (Ok(_), Precondition::ByNobody) => "cannot be reserved for a create".to_owned(),
             (Ok(_), Precondition::ByGuards) if by_current(&self.snapshot) => {
-                "is nobody's to choose by the rules of today without the right to bind".to_owned()
+                "may not be chosen without the right to bind, by the rules of today".to_owned()
             }
             (Ok(_), Precondition::ByGuards) => return None,
         };
@@ -161,7 +161,7 @@ impl PlacedObject<'_> {
                 let details: Vec<String> = refused.errors.into_iter().map(|error| error.detail).collect();
                 Err(details.join("; "))
             }
-            None => Err("the scheduler does not take it in".to_owned()),
+            None => Err("the scheduler does not read it".to_owned()),
         }
     }
 }

@@ -12,12 +12,12 @@ use super::shared::{AnyValue, SchedulingSpec, Token};
 /// The kind.
 pub const KIND: &str = "SchedulingAdvice";
 
-/// Changes that would let targets fit that an object does not go to. Every set of changes has been tried on a
-/// copy of the world; nothing is stored.
+/// Changes after which targets would fit that the object is not bound to. Every set of changes has been
+/// evaluated on a copy of the inventory; nothing is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulingAdvice {
-    /// Object to decide.
+    /// The object to schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<SchedulingSpec>,
     /// The advice.
@@ -25,27 +25,27 @@ pub struct SchedulingAdvice {
     pub status: Option<AdviceStatus>,
 }
 
-/// The advice, and the decision it is about.
+/// The advice, and the decision to which it applies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdviceStatus {
-    /// Outcome of the decision now.
+    /// The current outcome of the decision.
     pub outcome: Token,
-    /// Why, as one word.
+    /// The reason, as one word.
     pub reason: Token,
-    /// The summary for a person.
+    /// The summary for people.
     pub message: String,
-    /// The instant the decision is for.
+    /// The instant for which the decision was computed.
     #[schemars(extend("format" = "date-time"))]
     pub evaluated_at: String,
-    /// The resourceVersion of the system's objects up to which everything was taken into account.
+    /// The resourceVersion up to which changes of the system's objects were taken into account.
     pub inventory_revision: String,
-    /// The targets that are advised about, those nearest to fitting first.
+    /// The targets with advice, the nearest to fitting first.
     pub targets: Vec<AdvisedTarget>,
     /// Number of further targets that are not in the resulting set.
     #[schemars(with = "i64")]
     pub remaining_targets: usize,
-    /// Why the search ended before its time; empty where it did not.
+    /// The reason why the search ended early; empty if it was completed.
     pub gave_up: String,
 }
 
@@ -53,32 +53,33 @@ pub struct AdviceStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShortAdvice {
-    /// The targets that are advised about, those nearest to fitting first.
+    /// The targets with advice, the nearest to fitting first.
     pub targets: Vec<AdvisedTarget>,
     /// Number of further targets that are not in the resulting set.
     #[schemars(with = "i64")]
     pub remaining_targets: usize,
-    /// Why the search ended before its time; empty where it did not.
+    /// The reason why the search ended early; empty if it was completed.
     pub gave_up: String,
 }
 
-/// Changes that would let one target fit.
+/// Changes after which one target would fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdvisedTarget {
-    /// The name the system itself gives the cluster.
+    /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
     /// The name of the Target object.
     pub target: String,
-    /// Whether no plugin refuses it now.
+    /// Whether no plugin refuses the target now.
     pub feasible: bool,
-    /// Whether it is in the resulting set now.
+    /// Whether the target is in the resulting set now.
     pub picked: bool,
-    /// Obstacles on it now; or why it is feasible and others are picked.
+    /// Current obstacles on the target; or the reason why a feasible target is not picked.
     pub rejections: Vec<Obstacle>,
-    /// The sets of changes, the smallest first, and of those as small the ones that the reader may make.
+    /// The sets of changes, the smallest first; among sets of the same size, those that the reader may make
+    /// come first.
     pub advice: Vec<AdviceSet>,
-    /// Whether there may be more that was not tried.
+    /// Whether the search ended early, so that there may be further sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gave_up: Option<bool>,
 }
@@ -87,24 +88,24 @@ pub struct AdvisedTarget {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Obstacle {
-    /// The plugin that refuses; empty where the target is feasible.
+    /// The plugin that refuses the target; empty if the target is feasible.
     pub plugin: Token,
-    /// Why, as one word.
+    /// The reason, as one word.
     pub reason: Token,
-    /// Why, as a sentence.
+    /// The reason, as a sentence.
     pub message: String,
-    /// Why no change of an object is the cure, where that is so.
+    /// The reason why no change of an object removes the obstacle; absent if a change can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// A set of changes: with all of them made, the target fits.
+/// A set of changes, with all of which the target fits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdviceSet {
-    /// Picked, where the target is in the resulting set then; else Feasible.
+    /// Picked if the target is then in the resulting set; Feasible otherwise.
     pub then: Token,
-    /// Whether the reader may make all of it.
+    /// Whether the reader may make all of the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<bool>,
     /// Changes to make, in order.
@@ -113,40 +114,40 @@ pub struct AdviceSet {
     pub patches: Vec<AdvisedPatch>,
 }
 
-/// One thing to do.
+/// A change to make.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdvisedChange {
-    /// As a sentence in the imperative.
+    /// The change, as a sentence in the imperative.
     pub message: String,
     /// Owner of the change: Request, Target or Fleet.
     pub whose: Token,
 }
 
-/// Changes in one object.
+/// The patch of one object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdvisedPatch {
     /// The API version of the object.
     pub api_version: String,
-    /// Its kind.
+    /// The kind of the object.
     pub kind: String,
-    /// Its namespace; absent where it has none.
+    /// The namespace of the object; absent for cluster-scoped objects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Its name.
+    /// The name of the object.
     pub name: String,
     /// Owner of the change: Request, Target or Fleet.
     pub whose: Token,
-    /// Whether the reader may make it.
+    /// Whether the reader may make the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<bool>,
-    /// json: a JSON patch. create: the whole object. hidden: the paths that change in an object that the
-    /// reader may not get.
+    /// Type of the patch. json: a JSON patch. create: the whole object. hidden: the changed paths of an
+    /// object that the reader may not get.
     pub r#type: Token,
-    /// Patch, of the type above.
+    /// The patch, of the type above.
     pub patch: AnyValue,
-    /// The patch as a line for a shell; absent where the patch is hidden.
+    /// The patch as a shell command; absent if the patch is hidden.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
@@ -161,12 +162,15 @@ pub fn schema() -> Schema {
 #[must_use]
 pub fn columns() -> Vec<Column> {
     vec![
-        Column::text("Target", "The Target that is to fit"),
-        Column::text("Then", "Picked, or only Feasible, when the changes are made"),
-        Column::text("Whose", "Whose the changes are to make"),
+        Column::text("Target", "The Target of the advice"),
+        Column::text(
+            "Then",
+            "Picked or Feasible: the state of the Target after the changes",
+        ),
+        Column::text("Whose", "The owners of the changes"),
         Column::text("Allowed", "Whether you may make all of them").boolean(),
-        Column::text("Advice", "What to do"),
-        Column::text("Command", "The same as lines for a shell").wide(),
+        Column::text("Advice", "The changes to make"),
+        Column::text("Command", "The changes as shell commands").wide(),
     ]
 }
 

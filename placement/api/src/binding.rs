@@ -10,30 +10,30 @@ use super::decision::ClusterBinding as BoundCluster;
 use super::kind::{Virtual, info};
 use super::shared::Token;
 
-/// Binds the Decision of the same name. Creating one binds; nothing of it is stored.
+/// A request to bind the Decision of the same name. Creating a Binding binds; it is not stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Binding {
-    /// Target to bind to.
+    /// The target of the binding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<BindingSpec>,
-    /// Binding of the object.
+    /// Result of the binding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<BindingStatus>,
 }
 
-/// Target to bind to.
+/// The target of a binding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BindingSpec {
-    /// Names of Targets (`eu-1.gardener`; the part after the last dot may be left out). Empty lets the
-    /// scheduler pick.
+    /// Names of Targets, such as `eu-1.gardener`; the part after the last dot may be omitted. If empty, the
+    /// scheduler picks the targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub targets: Option<Vec<String>>,
 }
 
-/// Binding of a placeable object, and its changes.
+/// Result of a binding: the clusters of the placeable object, and their changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BindingStatus {
@@ -43,13 +43,13 @@ pub struct BindingStatus {
     /// Outcome of the binding: Scheduled, Partial, Provision, Unchanged or Released.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Token>,
-    /// Why, as one word.
+    /// The reason, as one word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Token>,
-    /// The summary for a person.
+    /// The summary for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The clusters it is bound to.
+    /// The clusters to which the object is bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<BoundCluster>>,
     /// Changes of the binding.

@@ -11,7 +11,7 @@ use super::kind::{Virtual, info};
 use super::scheduling::{self, CandidateFacts};
 use super::text::{part_at, text_at};
 
-/// Verdict of the scheduler on one target for one placeable object, now.
+/// The scheduler's current verdict on one target for one placeable object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate<Status = report::Candidate> {
@@ -29,7 +29,7 @@ pub struct Candidate<Status = report::Candidate> {
 pub struct CandidateSpec {
     /// The name of the Decision (or ClusterDecision).
     pub decision: Arc<str>,
-    /// The name of the Target; absent for a cluster that the request names and that does not exist.
+    /// The name of the Target; absent if the request names a cluster that does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 }
@@ -68,7 +68,7 @@ pub const SELECTABLE: &[SelectableField] = &[
 
 fn kind(info: KindInfo) -> Virtual {
     // A list without a selector has the candidates of several decisions.
-    let decision = Column::text("Decision", "The decision it is a candidate of");
+    let decision = Column::text("Decision", "The decision of the candidate");
     Virtual {
         columns: [Column::NAME.wide(), decision]
             .into_iter()

@@ -17,12 +17,12 @@ use super::text::part_at;
 /// The type of the condition that reports whether an observing Berth would decide the same clusters.
 pub const AGREES: &str = "Agrees";
 
-/// Binding of a placeable object (a Placement, a Shoot, a ClusterRequest, ...), or the reason why it has
-/// none.
+/// The binding of a placeable object (a Placement, a Shoot, a ClusterRequest, ...), or the reason why it is
+/// not bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
-    /// Object of the decision.
+    /// The placeable object of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<DecisionSpec>,
     /// State of the placeable object.
@@ -30,11 +30,11 @@ pub struct Decision {
     pub status: Option<DecisionStatus>,
 }
 
-/// Object of a Decision.
+/// The placeable object of a Decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionSpec {
-    /// The scheduling system the object belongs to.
+    /// The scheduling system of the object.
     pub dialect: Token,
     /// The placeable object.
     pub source_ref: SourceRef,
@@ -44,37 +44,37 @@ pub struct DecisionSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionStatus {
-    /// Pending, Bound, Partial (bound in part), Unschedulable (the scheduler finds no place), Invalid (it
-    /// cannot be understood; what it is bound to may stay), Releasing (being deleted, still bound) or Ignored
-    /// (left alone by its system).
+    /// Pending, Bound, Partial (bound in part), Unschedulable (no cluster fits), Invalid (the object has
+    /// errors; its bindings may stay), Releasing (being deleted, still bound) or Ignored (its system does not
+    /// schedule it).
     #[schemars(extend("enum" = ["Pending", "Bound", "Partial", "Unschedulable", "Invalid", "Releasing", "Ignored"]))]
     pub phase: Token,
-    /// Why it is not bound, as one word; absent once it is.
+    /// The reason why the object is not bound, as one word; absent once it is bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The summary for a person.
+    /// The summary for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Number of clusters it asks for, where it names one.
+    /// The requested number of clusters, if the object states one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<i64>,
-    /// The amount that is divided among its clusters, where the system divides one.
+    /// The amount that is divided among the clusters, if the system divides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<DividedAmount>,
-    /// The clusters it is bound to. This is the list a cluster-decision generator reads (status list key
+    /// The clusters to which the object is bound. Cluster-decision generators read this list (status list key
     /// `decisions`, match key `clusterName`).
     pub decisions: Vec<ClusterBinding>,
-    /// Reasons that keep targets away while it is Unschedulable: each reason with the number of targets it
-    /// refuses.
+    /// Reasons why targets are refused, while the phase is Unschedulable: each reason with the number of
+    /// refused targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rejections: Option<Vec<RejectionCount>>,
-    /// Changes that Berth would make, where it observes and would decide otherwise.
+    /// Changes that Berth would make; absent unless Berth observes the system and would decide differently.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub would_change: Option<WouldChange>,
-    /// Condition Bound is True while all that is wanted is bound. Condition Agrees, of systems that are
-    /// observed, says whether Berth would decide the same clusters; it is Unknown where that cannot be said
-    /// (yet). Condition Contested is there and True while another program keeps changing what Berth decided,
-    /// so that Berth leaves it alone.
+    /// Condition Bound is True while everything requested is bound. Condition Agrees exists for observed
+    /// systems and reports whether Berth would decide the same clusters; it is Unknown if that cannot be
+    /// determined (yet). Condition Contested exists and is True while another program keeps changing Berth's
+    /// decision, so that Berth does not change it any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
@@ -84,87 +84,87 @@ pub struct DecisionStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DividedAmount {
-    /// The thing divided, such as replicas.
+    /// The name of the divided resource, such as replicas.
     pub name: Token,
-    /// Wanted amount.
+    /// The requested amount.
     pub wanted: i64,
-    /// Amount that its clusters have together.
+    /// The total amount of the clusters.
     pub placed: i64,
 }
 
-/// One cluster an object is bound to.
+/// A cluster to which an object is bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterBinding {
-    /// The name the system itself gives the cluster.
+    /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
-    /// Why it was chosen, where the system records that.
+    /// The reason why the cluster was chosen, if the system records one.
     pub reason: Token,
-    /// The score it was chosen with, where the system records that.
+    /// The score of the cluster when it was chosen, if the system records one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
-    /// The amount it has, where the system divides one.
+    /// The amount of the cluster, if the system divides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<i64>,
-    /// The state of the binding, where the system names states.
+    /// The state of the binding, if the system names states.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// True where it is on its way out: no place any more, though still occupied.
+    /// True if the cluster is being left: it no longer counts as a place, but is still occupied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leaving: Option<bool>,
 }
 
-/// Changes that Berth would make of a decision of another scheduler.
+/// Changes that Berth would make to another scheduler's decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WouldChange {
-    /// Verdict, as in a plan: Lost, Moved, Shrunk, Grown, Resized or Fits.
+    /// The verdict, as in a plan: Lost, Moved, Shrunk, Grown, Resized or Fits.
     pub verdict: Token,
-    /// The summary for a person.
+    /// The summary for people.
     pub message: String,
-    /// The clusters that it has and Berth would not keep, by name, at most 10.
+    /// Clusters of the decision that Berth would not keep, by name, at most 10.
     pub losses: Vec<ContestedCluster>,
-    /// Number of all losses, the unlisted ones included.
+    /// Number of all losses, including unlisted ones.
     #[schemars(with = "i64")]
     pub loss_count: usize,
-    /// The clusters that Berth would add, by name, at most 10.
+    /// Clusters that Berth would add, by name, at most 10.
     pub gains: Vec<ContestedCluster>,
-    /// Number of all gains, the unlisted ones included.
+    /// Number of all gains, including unlisted ones.
     #[schemars(with = "i64")]
     pub gain_count: usize,
-    /// The clusters that Berth would keep with another amount, by name, at most 10.
+    /// Clusters that Berth would keep with another amount, by name, at most 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resizes: Option<Vec<AmountChange>>,
-    /// Number of all resizes, the unlisted ones included.
+    /// Number of all resizes, including unlisted ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub resize_count: Option<usize>,
-    /// Behaviour of the other scheduler that is known to differ here.
+    /// The name of a known difference between the other scheduler and Berth that applies here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known_difference: Option<Token>,
 }
 
-/// A cluster that one scheduler would choose and the other not.
+/// A cluster that only one of the two schedulers would choose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContestedCluster {
-    /// The name the system itself gives the cluster.
+    /// The system's own name of the cluster.
     pub cluster_name: String,
-    /// Why Berth would not choose it, or its rank.
+    /// The reasons why Berth would not choose the cluster, or its rank.
     pub reasons: Vec<String>,
-    /// The rank Berth gives it, from 1.
+    /// Berth's rank of the cluster, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub rank: Option<usize>,
-    /// The score Berth gives it, where the system adds scores.
+    /// Berth's score of the cluster, if the system adds scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
-    /// Record that the other scheduler stored with it.
+    /// The other scheduler's record about the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<SchedulerRecord>,
 }
 
-/// Record that a scheduler stored with a cluster.
+/// A scheduler's record about a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulerRecord {
@@ -176,17 +176,17 @@ pub struct SchedulerRecord {
     pub score: Option<i64>,
 }
 
-/// One reason and how many targets it refuses.
+/// A reason, with the number of targets that it refuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RejectionCount {
-    /// The plugin that refuses.
+    /// The plugin that refuses the targets.
     pub plugin: Token,
-    /// Why, as one word.
+    /// The reason, as one word.
     pub reason: Token,
-    /// Number of targets that it refuses.
+    /// Number of refused targets.
     pub targets: i64,
-    /// Why, as a sentence about the first of them.
+    /// The reason as a sentence about the first of these targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -236,19 +236,19 @@ fn kind(info: KindInfo) -> Virtual {
     Virtual {
         columns: vec![
             Column::NAME,
-            Column::text("Kind", "The kind of the object that is placed")
+            Column::text("Kind", "The kind of the placeable object")
                 .at(".spec.sourceRef.kind")
                 .or_none(),
             Column::text(
                 "Phase",
-                "The phase: Bound, Partial, Unschedulable, Invalid and others",
+                "The phase, such as Bound, Partial, Unschedulable or Invalid",
             )
             .at(".status.phase")
             .or_none(),
-            Column::text("Clusters", "The clusters it is bound to").computed(clusters),
+            Column::text("Clusters", "The clusters to which the object is bound").computed(clusters),
             Column::text(
                 "Reason",
-                "Why it is not bound, or how many clusters of those that it asks for it has",
+                "The reason why the object is not bound, or the number of its clusters and of the requested ones",
             )
             .computed(reason),
             Column::text("Message", "The summary")
@@ -257,7 +257,7 @@ fn kind(info: KindInfo) -> Virtual {
                 .wide(),
             Column::text(
                 AGREES,
-                "Whether Berth, which observes, would decide the same clusters",
+                "Whether Berth, while observing, would decide the same clusters",
             )
             .at(AGREES_PATH)
             .or_none()

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["spec"]))]
 pub struct Publication {
-    /// Objects to publish, destination and form.
+    /// Objects to publish, and the namespace and form in which they are published.
     pub spec: PublicationSpec,
-    /// Whether it is in force.
+    /// Whether the Publication is in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<PublicationStatus>,
 }
@@ -23,52 +23,52 @@ pub struct Publication {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublicationStatus {
-    /// Condition Valid is False while the Publication is not in force, and says why; condition Published is
-    /// False while not everything it says is published.
+    /// Condition Valid is False, with a reason, while the Publication is not in force. Condition Published is
+    /// False while some of its objects are not published.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
 }
 
-/// Objects to publish, destination and form.
+/// Objects to publish, and the namespace and form in which they are published.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["namespace"]))]
 pub struct PublicationSpec {
-    /// The namespace the objects appear in. It cannot change.
+    /// The namespace in which the objects are published. Immutable.
     pub namespace: String,
-    /// The systems whose targets and decisions are published. Empty means all that are served.
+    /// The systems whose targets and decisions are published. If empty, all served systems.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub systems: Vec<String>,
-    /// The labels of the targets that are published. Empty means all.
+    /// The labels of the targets to publish. If empty, all targets.
     pub target_selector: LabelSelector,
-    /// The labels of the placeable objects whose decisions are published. Empty means all.
+    /// The labels of the placeable objects whose decisions are published. If empty, all decisions.
     pub decision_selector: LabelSelector,
-    /// Rule for the names of profiles: Qualified (cluster, dot, system; the default) or Bare (the cluster
-    /// alone, for one system). It cannot change.
+    /// Rule for the names of profiles: Qualified (cluster, dot, system; the default) or Bare (only the
+    /// cluster; for one system). Immutable.
     #[schemars(extend("enum" = ["Qualified", "Bare"], "default" = "Qualified"))]
     pub names: String,
-    /// The name of the cluster manager in every profile, berth by default. It cannot change.
+    /// The name of the cluster manager in every profile; berth by default. Immutable.
     #[schemars(extend("default" = "berth"))]
     pub cluster_manager: String,
-    /// The ClusterSet the profiles belong to, as their label says it.
+    /// The ClusterSet of the profiles, which their label states.
     pub cluster_set: String,
-    /// Further labels of every object.
+    /// Further labels of the published objects.
     pub labels: BTreeMap<String, String>,
-    /// The kinds that appear; ClusterProfile and PlacementDecision by default. PlacementDecision needs
-    /// ClusterProfile, which its clusters refer to. PublishedDecision is what Argo CD reads.
+    /// The kinds to publish; ClusterProfile and PlacementDecision by default. PlacementDecision requires
+    /// ClusterProfile, to which its clusters refer. PublishedDecision is the kind for Argo CD.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub shapes: Vec<Shape>,
 }
 
-/// A kind that appears.
+/// A published kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Shape {
     /// Clusters.
     ClusterProfile,
     /// Decisions.
     PlacementDecision,
-    /// Decisions with flat entries, made at each read.
+    /// Decisions with flat entries, computed for each read.
     PublishedDecision,
 }
 

@@ -9,15 +9,15 @@ use super::decision::clusters;
 use super::kind::{Virtual, info};
 use super::shared::Token;
 
-/// A decision in the namespace that a Publication names, with a flat entry for each cluster: what Argo CD's
-/// cluster decision generator reads (status list key `decisions`, match key `clusterName`).
+/// A decision in the namespace of a Publication, with a flat entry for each cluster. Argo CD's cluster
+/// decision generator reads it (status list key `decisions`, match key `clusterName`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedDecision {
-    /// The decision.
+    /// The decision that is published.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<PublishedDecisionSpec>,
-    /// Clusters it went to.
+    /// Clusters of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<PublishedDecisionStatus>,
 }
@@ -26,44 +26,45 @@ pub struct PublishedDecision {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedDecisionSpec {
-    /// The Publication that shows it.
+    /// The Publication that publishes the decision.
     pub publication: String,
     /// The scheduling system.
     pub dialect: Token,
-    /// The name of the Decision, or of the ClusterDecision where there is no namespace.
+    /// The name of the Decision, or of the ClusterDecision if there is no namespace.
     pub decision: String,
     /// The namespace of the Decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 }
 
-/// Clusters that a decision went to.
+/// Clusters of a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PublishedDecisionStatus {
-    /// The clusters, the best first. The list is always there; without entries nothing is decided.
+    /// The clusters, the best first. The list is always present; without entries, nothing is decided.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub decisions: Vec<PublishedCluster>,
 }
 
-/// One cluster. Every value is a text, empty where there is nothing to say.
+/// A cluster of a decision. Every value is a text; empty if there is no value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedCluster {
-    /// The name of its ClusterProfile by the Publication's rule, which can be part of other names.
+    /// The name of the cluster's ClusterProfile by the Publication's rule; it is also valid as a part of
+    /// other objects' names.
     pub cluster_name: String,
-    /// Further names of the cluster.
+    /// Values of the cluster for templates.
     #[serde(flatten)]
     pub keys: ClusterKeys,
 }
 
-/// A cluster of a decision as templates are given it. Every value is a text, empty where there is nothing to
-/// say. No key is `name` or `server`, by which Argo CD has a cluster's own.
+/// Values of a cluster for templates. Every value is a text; empty if there is no value. No key is `name` or
+/// `server`, which Argo CD sets from the cluster itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterKeys {
-    /// The name the system itself gives it.
+    /// The system's own name of the cluster.
     pub cluster: String,
-    /// The name of its Target.
+    /// The name of the cluster's Target.
     pub target: String,
     /// The scheduling system.
     pub system: String,
@@ -77,15 +78,15 @@ pub struct ClusterKeys {
     pub zone: String,
     /// The infrastructure provider.
     pub provider: String,
-    /// The place by the recorded scores, from 1.
+    /// The rank by the recorded scores, from 1.
     pub rank: String,
     /// The recorded score.
     pub score: String,
-    /// Share of the amount that the system divides; empty where it divides nothing.
+    /// The cluster's share of the amount; empty if the system does not divide one.
     pub amount: String,
-    /// Why it was chosen, where the system records that.
+    /// The reason why the cluster was chosen; empty if the system records none.
     pub reason: String,
-    /// The state of the binding, where the system names states.
+    /// The state of the binding; empty if the system does not name states.
     pub state: String,
 }
 
@@ -96,7 +97,7 @@ pub fn kind() -> Virtual {
     Virtual {
         columns: vec![
             Column::NAME,
-            Column::text("Publication", "The Publication that shows it")
+            Column::text("Publication", "The Publication that publishes the decision")
                 .at(".spec.publication")
                 .or_none(),
             Column::text("Clusters", "The clusters, the best first").computed(clusters),

@@ -14,7 +14,7 @@ use super::text::{joined, part_at, text_at};
 /// Most clusters that a row names.
 const NAMED: usize = 3;
 
-/// One change of a decision, as it was seen. Berth writes it, and nobody changes it.
+/// A change of a decision, as observed. Berth writes it; it is immutable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionRecord<Spec = RecordSpec> {
@@ -27,7 +27,7 @@ pub struct DecisionRecord<Spec = RecordSpec> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionHistory<Record = NamedRecord> {
-    /// The records, and how long they are kept.
+    /// The records, and the limits of their retention.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<HistoryStatus<Record>>,
 }
@@ -36,15 +36,16 @@ pub struct DecisionHistory<Record = NamedRecord> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryStatus<Record = NamedRecord> {
-    /// Memory (gone when the process ends), Database (the server's database file) or Etcd.
+    /// The storage of records: Memory (lost when the process ends), Database (the server's database file) or
+    /// Etcd.
     pub kept_in: Token,
-    /// Number of records of each decision that are kept; 0 is none.
+    /// Maximum number of records that are kept for each decision; 0 keeps none.
     #[schemars(with = "i64")]
     pub per_decision: usize,
-    /// Age of the oldest record, in seconds; 0 is any age.
+    /// Maximum age of records, in seconds; 0 means no limit.
     #[schemars(with = "i64")]
     pub max_age_seconds: u64,
-    /// Number of older records, where `?limit=` asked for the newest.
+    /// Number of older records, if `?limit=` requested only the newest.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub remaining_records: Option<usize>,
@@ -78,42 +79,43 @@ pub struct RecordSpec {
     /// The placeable object.
     #[serde(default)]
     pub source_ref: Arc<SourceRef>,
-    /// When the change was seen.
+    /// Time at which the change was observed.
     #[schemars(extend("format" = "date-time"))]
     pub at: String,
-    /// Change of the decision: Bound, Unplaced (new, with or without a place), Fits, Grown, Moved, Shrunk,
-    /// Lost, Removed, Resized (the same clusters, with other amounts), or Same (in another phase or for
-    /// another reason).
+    /// Change of the decision: Bound, Unplaced (new, bound or not), Fits, Grown, Moved, Shrunk, Lost,
+    /// Removed, Resized (the same clusters, with other amounts), or Same (only the phase or the reason
+    /// differs).
     pub change: Token,
-    /// State before; absent where it is new.
+    /// State before the change; absent if the decision is new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Side>,
-    /// State after; absent where it is gone.
+    /// State after the change; absent if the decision was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Side>,
-    /// The clusters that came and went, at most 50 of each, with what the scheduler said of them.
+    /// The clusters that joined or left, at most 50 of each, with the scheduler's verdict on them.
     #[serde(default)]
     pub clusters: Vec<MovedCluster>,
-    /// Number of clusters that came.
+    /// Number of clusters that joined.
     #[serde(default)]
     #[schemars(with = "i64")]
     pub joined_count: usize,
-    /// Number of clusters that went.
+    /// Number of clusters that left.
     #[serde(default)]
     #[schemars(with = "i64")]
     pub left_count: usize,
-    /// Numbers of targets that each reason refuses.
+    /// Number of targets that each reason refuses.
     #[serde(default)]
     pub reasons: Vec<ReasonChange>,
-    /// Whether they were counted after the change: then no reason means that nothing was refused.
+    /// Whether refusals were counted after the change. If true, an empty list of reasons means that no target
+    /// was refused.
     #[serde(default)]
     pub counted: bool,
     /// Cause of the change.
     pub cause: RecordCause,
-    /// Actor of the change; empty where nobody saw it.
+    /// Actor of the change; empty if unknown.
     #[serde(default)]
     pub actor: RecordActor,
-    /// Whether Berth would have decided the same clusters; absent where it decides by itself.
+    /// Whether Berth would have decided the same clusters; absent if Berth decides the system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<RecordAgreement>,
 }
@@ -124,38 +126,38 @@ pub struct RecordSpec {
 pub struct Side {
     /// The phase.
     pub phase: String,
-    /// Why it is not bound, as one word.
+    /// The reason why the object is not bound, as one word.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub reason: String,
-    /// The summary for a person.
+    /// The summary for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub message: String,
-    /// Number of clusters it is bound to.
+    /// Number of clusters to which the object is bound.
     #[schemars(with = "i64")]
     pub cluster_count: usize,
     /// The clusters, the first 50 by name.
     pub clusters: Vec<RecordedCluster>,
 }
 
-/// A cluster an object is bound to.
+/// A cluster to which an object is bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedCluster {
-    /// The name the system itself gives the cluster.
+    /// The system's own name of the cluster.
     pub cluster_name: String,
-    /// The score it was chosen with, where the system records that.
+    /// The score of the cluster when it was chosen, if the system records one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
-    /// The amount it has, where the system divides one.
+    /// The amount of the cluster, if the system divides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<i64>,
-    /// The state of the binding, where the system names states.
+    /// The state of the binding, if the system names states.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub state: String,
-    /// True where it is on its way out.
+    /// True if the cluster is being left.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(with = "Option<bool>")]
     pub leaving: bool,
@@ -169,23 +171,23 @@ pub fn held(clusters: &[RecordedCluster]) -> AmountsByCluster {
         .collect()
 }
 
-/// A cluster that came or went.
+/// A cluster that joined or left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MovedCluster {
-    /// The name the system itself gives the cluster.
+    /// The system's own name of the cluster.
     pub cluster_name: String,
     /// Joined or Left.
     #[schemars(with = "String", extend("enum" = ["Joined", "Left"]))]
     pub change: Move,
-    /// The weighted total, where the system adds scores.
+    /// The weighted total, if the system adds scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
     /// Points of each scorer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<ScorePart>>")]
     pub scores: Vec<ScorePart>,
-    /// Why it is refused.
+    /// The reasons why the cluster is refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Refusal>>")]
     pub rejections: Vec<Refusal>,
@@ -218,36 +220,36 @@ pub enum Move {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScorePart {
-    /// The scorer, as the system names it.
+    /// The scorer, by the system's name.
     pub plugin: String,
     /// Value times weight.
     pub weighted: i64,
 }
 
-/// Why a cluster is refused.
+/// The reason why a cluster is refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Refusal {
-    /// The plugin that refuses.
+    /// The plugin that refuses the cluster.
     pub plugin: Token,
-    /// Why, as one word.
+    /// The reason, as one word.
     pub reason: Token,
-    /// Why, as a sentence.
+    /// The reason, as a sentence.
     pub message: String,
 }
 
-/// One reason and how many targets it refuses; absent where nobody counted.
+/// A reason, with the numbers of refused targets; a number is absent if it was not counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReasonChange {
-    /// The plugin that refuses.
+    /// The plugin that refuses the targets.
     pub plugin: String,
-    /// Why, as one word.
+    /// The reason, as one word.
     pub reason: String,
-    /// Number of targets it refused before.
+    /// Number of refused targets before the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<i64>,
-    /// Number of targets it refuses after the change.
+    /// Number of refused targets after the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
 }
@@ -256,8 +258,8 @@ pub struct ReasonChange {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordCause {
-    /// Object (an object changed), Request (somebody created a Binding), Time (no object changed: its time
-    /// came, or it was tried again) or Unseen (it changed while no server recorded).
+    /// Object (an object changed), Request (a user created a Binding), Time (a time was reached, or the
+    /// decision was retried) or Unseen (the change happened while no server was recording).
     #[schemars(with = "String", extend("enum" = ["Object", "Request", "Time", "Unseen"]))]
     pub r#type: CauseType,
     /// Created, Updated or Deleted.
@@ -276,20 +278,20 @@ pub struct RecordCause {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub namespace: String,
-    /// The name of the object. It, the namespace and the field manager are left out of an object in another
-    /// namespace than the decision, unless it describes a cluster.
+    /// The name of the object. Name, namespace and field manager are omitted for an object in another
+    /// namespace than the decision's, unless the object describes a cluster.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub name: String,
-    /// The resourceVersion that the change left.
+    /// The resourceVersion of the object after the change.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub resource_version: String,
-    /// Owner of the newest fields of the object.
+    /// The field manager that last changed the object.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub field_manager: String,
-    /// Number of further changes that had made the decision due.
+    /// Number of further changes that were pending for the same decision.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(with = "Option<i64>")]
     pub more: u64,
@@ -345,25 +347,25 @@ impl CauseType {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordActor {
-    /// The user who asked for a binding, or as whom Berth wrote the decision.
+    /// The user that requested the binding, or as which Berth wrote the decision.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub user: String,
-    /// Field manager, where Berth did not write it: the field manager of the object that changed.
+    /// The field manager of the changed object; absent if Berth wrote the decision.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub field_manager: String,
 }
 
-/// Whether Berth, which observed, would have decided the same clusters.
+/// Whether Berth, while observing, would have decided the same clusters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordAgreement {
-    /// True, False or Unknown, when the change was recorded: without the time that condition Agrees of a
-    /// Decision leaves the other scheduler.
+    /// True, False or Unknown, at the time of the record. The status does not include the grace period that
+    /// condition Agrees of a Decision gives the other scheduler.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
     pub status: String,
-    /// Changes that Berth would have made, or why that cannot be said.
+    /// Changes that Berth would have made, or the reason why the status is Unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub message: String,
@@ -430,18 +432,20 @@ pub fn columns() -> Vec<Column> {
         Column::text("Decision", "The decision that changed")
             .at(".spec.decision")
             .or_none(),
-        Column::text("Change", "What changed, as in a plan")
+        Column::text("Change", "The kind of the change, as in a plan")
             .at(".spec.change")
             .or_none(),
         Column::text("Phase", "The phase after the change")
             .at(".spec.to.phase")
             .or_none(),
-        Column::text("Clusters", "The clusters that came and went").computed(clusters),
+        Column::text("Clusters", "The clusters that joined and left").computed(clusters),
         Column::text("Cause", "The cause of the change").computed(cause),
-        Column::text("Actor", "Who changed it").computed(actor).wide(),
+        Column::text("Actor", "The actor of the change")
+            .computed(actor)
+            .wide(),
         Column::text(
             "Agrees",
-            "Whether Berth, which observed, would have decided the same clusters",
+            "Whether Berth, while observing, would have decided the same clusters",
         )
         .at(".spec.agreement.status")
         .or_none()

@@ -13,23 +13,24 @@ use super::shared::AnyObject;
 /// Most selectors of `spec.decisions`.
 const MOST_SELECTORS: usize = 100;
 
-/// Asks what the scheduler would decide, with other objects, another fleet, another configuration or at
-/// another time. Creating one answers in its status; nothing is stored and nothing is bound.
+/// A request for the decision that the scheduler would make with other objects, another fleet, another
+/// configuration or at another time. The status of the create response contains the answer; nothing is stored
+/// or bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulingReview {
-    /// The question.
+    /// The request.
     pub spec: SchedulingReviewSpec,
     /// The answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<SchedulingReviewStatus>,
 }
 
-/// The answer of the scheduler: a decision with everything that led to it, or a plan.
+/// The answer of the scheduler: a decision with every step that led to it, or a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulingReviewStatus {
-    /// The decision, where one object was asked about.
+    /// The decision, if the request is about one object.
     #[serde(flatten)]
     pub decision: Option<PublishedReport>,
     /// Effects of `spec.changes`: counts of the decisions that change, and an entry for each with its
@@ -38,78 +39,80 @@ pub struct SchedulingReviewStatus {
     pub plan: Option<AnyObject>,
 }
 
-/// A question to the scheduler.
+/// A request to the scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulingReviewSpec {
-    /// The placeable object to decide, whole. Either this or `reference`.
+    /// The whole placeable object to schedule. Not together with `reference`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<AnyObject>,
-    /// A placeable object that exists, decided as it is. Either this or `object`.
+    /// An existing placeable object to schedule, unchanged. Not together with `object`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<ObjectReference>,
-    /// World that is decided on: Live (what is stored), Overlay (what is stored, with `objects` added or in
-    /// place of stored ones) or Provided (nothing but `objects`).
+    /// The inventory for the decision: Live (the stored objects), Overlay (the stored objects, with `objects`
+    /// added or replaced) or Provided (only `objects`).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["Live", "Overlay", "Provided"], "default" = "Live"))]
     pub inventory: Option<String>,
-    /// Whole objects, status included, for Overlay and Provided.
+    /// Whole objects, including their status, for Overlay and Provided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objects: Option<Vec<AnyObject>>,
-    /// The scheduling system's configuration to decide with, as it stands below the system's name in a
-    /// SchedulerConfiguration. Left out, the stored one counts (the defaults with Provided).
+    /// The configuration of the scheduling system, in the form of the system's field of a
+    /// SchedulerConfiguration. If omitted, the stored configuration (with Provided, the defaults).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<AnyObject>,
-    /// Changes to try; the answer lists the decisions they would move. Instead of `object` or `reference`, on
-    /// the live world; at most 5,000, each object in one of them.
+    /// Changes to evaluate on the live inventory; the answer lists the decisions that they would change. In
+    /// place of `object` or `reference`; at most 5,000, each about another object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<Change>>,
-    /// With `changes`: decisions to report even if they do not change; at most 100 of the entries are
+    /// With `changes`: decisions to report even if they do not change; at most 100 of the entries may be
     /// selectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<DecisionReference>>,
-    /// The instant to decide for; left out, now.
+    /// The instant of the decision; now if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub at: Option<String>,
 }
 
-/// One change, made by exactly one of its fields.
+/// A change, of which exactly one field must be set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
-    /// The whole object, created or put in place of the one there. Left out, its status stays as it is.
+    /// The whole object, which is created or replaces the existing one. If its status is omitted, the
+    /// existing status is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<AnyObject>,
-    /// A JSON merge patch, with apiVersion, kind and the name of what it patches.
+    /// A JSON merge patch, with apiVersion, kind and name of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<AnyObject>,
-    /// An object to delete. With finalizers it stays, marked.
+    /// An object to delete. An object with finalizers stays, marked as deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete: Option<ObjectReference>,
-    /// The name of a Target to empty, with or without its system.
+    /// The name of a Target to drain, with or without its system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<String>,
 }
 
-/// Names a Decision, or a ClusterDecision where there is no namespace; or selects decisions by their labels.
+/// A reference to a Decision, or to a ClusterDecision if there is no namespace; or a selector of decisions by
+/// their labels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionReference {
-    /// The namespace of the Decision. With `selector`, left out, those of all namespaces and those that have
-    /// none.
+    /// The namespace of the Decision. If omitted with `selector`, decisions of all namespaces and without a
+    /// namespace are selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The name, with its system: `web.gardener`. Either this or `selector`.
+    /// The name, with the system: `web.gardener`. Not together with `selector`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The labels of the decisions, which are those of the objects that they place. Either this or `name`; an
-    /// empty selector selects every decision.
+    /// The labels of the decisions, which are those of the placeable objects. Not together with `name`; an
+    /// empty selector selects all decisions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelector>,
 }
 
-/// Names an object that exists.
+/// A reference to an existing object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectReference {
@@ -117,7 +120,7 @@ pub struct ObjectReference {
     pub api_version: String,
     /// The kind of the object.
     pub kind: String,
-    /// The namespace of the object; left out when it has none.
+    /// The namespace of the object; omitted for cluster-scoped objects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The name of the object.
@@ -186,12 +189,12 @@ fn rules(value: &Value) -> Vec<FieldError> {
     let objects = spec["objects"].as_array().map_or(0, Vec::len);
     match spec["inventory"].as_str() {
         Some("Live") | None if objects > 0 => {
-            let detail = "objects are only looked at when spec.inventory is Overlay or Provided";
+            let detail = "objects are only read if spec.inventory is Overlay or Provided";
             errors.push(FieldError::forbidden("spec.objects", detail));
         }
         Some("Provided") if has("reference") => {
             let detail =
-                "with spec.inventory Provided nothing stored is looked at: give the object as spec.object";
+                "with spec.inventory Provided no stored object is read: set spec.object to the whole object";
             errors.push(FieldError::forbidden("spec.reference", detail));
         }
         _ => {}

@@ -14,12 +14,12 @@ use super::shared::SchedulingSpec;
 /// The published report.
 pub type PublishedReport = Report<Vec<Candidate>, Vec<WriteEntry>, ShortAdvice>;
 
-/// Decision that the scheduler would make about an object now, with every candidate and every reason. Reading
-/// it changes nothing; binding the object does what it says.
+/// The decision that the scheduler would make about an object now, with all candidates and reasons. Reading
+/// it changes nothing; a Binding carries it out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Scheduling<Status = PublishedReport> {
-    /// Object to decide.
+    /// The object to schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<SchedulingSpec>,
     /// The decision.
@@ -37,24 +37,24 @@ pub fn schema() -> Schema {
 #[must_use]
 pub fn columns() -> Vec<Column> {
     vec![
-        Column::text("Target", "The Target that is judged"),
-        Column::text("Rank", "The place in the ranking, from 1").integer(),
+        Column::text("Target", "The name of the Target"),
+        Column::text("Rank", "The rank, from 1").integer(),
         Column::text(
             "Score",
-            "The weighted total; where the system adds nothing up, its scores in the order in which they decide",
+            "The weighted total; if the system does not add scores, its scores in the order of precedence",
         ),
         Column::text(
             "Result",
-            "Whether it is picked, fits and is not picked, is refused, or is none to choose from",
+            "Whether the Target is picked, fits but is not picked, is refused, or is out of scope",
         ),
-        Column::text("Reason", "Why it is refused, or why others rank higher"),
-        Column::text("Message", "The reasons as sentences").wide(),
         Column::text(
-            "Amount",
-            "How much of what is divided it gets, where the system divides anything",
-        )
-        .integer()
-        .wide(),
+            "Reason",
+            "The reason why the Target is refused, or why others rank higher",
+        ),
+        Column::text("Message", "The reasons as sentences").wide(),
+        Column::text("Amount", "The amount of the Target, if the system divides one")
+            .integer()
+            .wide(),
     ]
 }
 

@@ -54,7 +54,7 @@ pub struct SourceRef {
     pub kind: Box<str>,
     /// The name of the object.
     pub name: Box<str>,
-    /// The namespace of the object; absent when it has none.
+    /// The namespace of the object; absent for cluster-scoped objects.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
     pub namespace: Box<str>,
@@ -64,11 +64,11 @@ pub struct SourceRef {
     pub uid: Box<str>,
 }
 
-/// Object to decide.
+/// The object to schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulingSpec {
-    /// The scheduling system that decides.
+    /// The scheduling system of the object.
     pub dialect: Token,
     /// The placeable object.
     // The source is absent from an answer about a deleted object.
@@ -77,13 +77,13 @@ pub struct SchedulingSpec {
     pub source_ref: Option<SourceRef>,
 }
 
-/// Any value, kept as it is.
+/// Any value; its fields are preserved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct AnyValue(pub Value);
 
-/// Any object, kept as it is.
+/// Any object; its fields are preserved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]

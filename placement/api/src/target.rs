@@ -11,8 +11,8 @@ use super::kind::{Virtual, info};
 use super::shared::{SourceRef, Token};
 use super::text::{joined, part_at};
 
-/// A cluster-like object of one of the systems: a ManagedCluster, a Seed, a MemberCluster, an openMCP Cluster
-/// or a WorkloadCluster.
+/// A cluster of one of the systems: a ManagedCluster, a Seed, a MemberCluster, an openMCP Cluster or a
+/// WorkloadCluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Target {
@@ -28,11 +28,11 @@ pub struct Target {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetSpec {
-    /// The scheduling system the cluster belongs to.
+    /// The scheduling system of the cluster.
     pub dialect: Token,
-    /// The name the system itself gives the cluster.
+    /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
-    /// The object that stands for the cluster.
+    /// The object that represents the cluster.
     pub source_ref: SourceRef,
 }
 
@@ -40,53 +40,53 @@ pub struct TargetSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetStatus {
-    /// Whether new placements are kept away from it (cordoned, invisible, leaving).
+    /// Whether the cluster accepts no new placements (cordoned, invisible, leaving).
     pub cordoned: bool,
-    /// The region, where the system knows one.
+    /// The region, if the system states one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// The infrastructure provider, where the system knows one.
+    /// The infrastructure provider, if the system states one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Taints, which repel placements that do not tolerate them.
+    /// Taints of the cluster, which placements must tolerate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taints: Option<Vec<TargetTaint>>,
-    /// Counted resources: how much is used, and how much may be.
+    /// Counted resources, with their usage and limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Vec<TargetCapacity>>,
-    /// Sentences about what is wrong with it beside that it may not be ready: what does not get there, what
-    /// does not let go of it.
+    /// Warnings about the cluster beyond its readiness, such as objects that do not reach it or that block
+    /// its removal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warnings: Option<Vec<String>>,
-    /// Condition Ready says whether it can be used at all.
+    /// Condition Ready reports whether the cluster can be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
 }
 
-/// A taint, as any of the systems writes it.
+/// A taint, in the form that is common to all systems.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetTaint {
     /// The key.
     pub key: String,
-    /// The value, where there is one.
+    /// The value, if the taint has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// The effect, where the system has effects.
+    /// The effect, if the system has effects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
 }
 
-/// One countable thing of a cluster.
+/// A counted resource of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetCapacity {
-    /// Name of the counted resource in the system.
+    /// The system's name of the resource.
     pub name: Token,
-    /// Used amount.
+    /// The used amount.
     pub used: i64,
-    /// Allowed amount; absent means unlimited.
+    /// The maximum amount; absent if unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<i64>,
 }
@@ -114,33 +114,29 @@ pub fn kind() -> Virtual {
 fn columns() -> Vec<Column> {
     vec![
         Column::NAME,
-        Column::text("System", "The scheduling system the cluster belongs to")
+        Column::text("System", "The scheduling system of the cluster")
             .at(".spec.dialect")
             .or_none(),
-        Column::text("Ready", "Whether it can be used at all")
+        Column::text("Ready", "Whether the cluster can be used")
             .at(r#".status.conditions[?(@.type=="Ready")].status"#)
             .or_none(),
-        Column::text("Cordoned", "Whether new placements are kept away from it")
+        Column::text("Cordoned", "Whether the cluster accepts no new placements")
             .at(".status.cordoned")
             .or_none(),
-        Column::text("Region", "The region, where the system knows one")
+        Column::text("Region", "The region, if the system states one")
             .at(".status.region")
             .or_none(),
         Column::text(
             "Provider",
-            "The infrastructure provider, where the system knows one",
+            "The infrastructure provider, if the system states one",
         )
         .at(".status.provider")
         .or_none(),
-        Column::text(
-            "Used",
-            "What is counted on it: used, and allowed where there is a limit",
-        )
-        .computed(used),
-        Column::text("Taints", "What repels placements that do not tolerate it")
+        Column::text("Used", "The counted resources: used amounts, with their limits").computed(used),
+        Column::text("Taints", "Taints, which placements must tolerate")
             .computed(taints)
             .wide(),
-        Column::text("Reason", "Why it is ready or not")
+        Column::text("Reason", "The reason why the cluster is ready or not")
             .at(r#".status.conditions[?(@.type=="Ready")].reason"#)
             .or_none()
             .wide(),

@@ -12,7 +12,7 @@ pub(super) fn stored(dialect: &dyn Dialect) -> Value {
     let name = dialect.name();
     let own = form["description"].as_str().unwrap_or_default();
     form["description"] = format!(
-        "The configuration of {name}, in that system's own form. Only in the object named {name}. Defaults apply when it \
+        "The configuration of {name}, in the system's own form. Only in the object named {name}. Defaults apply when it \
          is read. {own}"
     )
     .into();

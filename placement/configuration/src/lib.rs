@@ -106,9 +106,9 @@ impl SchedulerConfiguration {
             schema: schema(&dialects),
             columns: vec![
                 Column::NAME,
-                Column::text("Mode", "Whether Berth decides, where the configuration says so")
+                Column::text("Mode", "Observe or Decide, if the configuration states a mode")
                     .computed(|object| text(object.value()["spec"].get("mode"))),
-                Column::text("AutoBind", "Who binds new objects")
+                Column::text("AutoBind", "The way in which new objects are bound")
                     .computed(|object| auto_bind(object.value()).into()),
                 Column::text("Deciding", "Whether Berth decides the system")
                     .computed(|object| status_of(object, DECIDING)),
@@ -158,7 +158,7 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         json!({
             "type": "string",
             "enum": Mode::ALL.map(Mode::as_str),
-            "description": "Whether Berth decides the system. Observe: it looks, explains and plans, writes nothing and refuses nothing, whoever decides. Decide: it decides and binds, and keeps others from what holds its decisions. Without it, what berth serve --mode says; without that, a system whose objects are on a hub is observed, and one that Berth stores is decided.",
+            "description": "Whether Berth decides the system. Observe: Berth reads, explains and plans, but writes and refuses nothing. Decide: Berth decides and binds, and refuses other clients' writes to its decisions. If omitted, the value of berth serve --mode; if that is not set either, a system with its objects on a hub is observed, and a system that Berth stores is decided.",
         }),
     );
     spec.insert(
@@ -166,7 +166,7 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         json!({
             "type": "string",
             "enum": OtherScheduler::ALL.map(OtherScheduler::as_str),
-            "description": "What becomes of mode Decide on a hub while the system's own scheduler runs, which its Lease tells. Wait, the default: Berth goes on observing until that Lease is no longer renewed, and the condition Deciding says so. Ignore: Berth decides beside it, and what that one writes of Berth's decisions is refused. For requests of which the other scheduler is known to keep off (requests), and for systems whose scheduler cannot be stopped alone.",
+            "description": "Behavior of mode Decide on a hub while the system's own scheduler runs, as its Lease shows. Wait, the default: Berth observes until the Lease is no longer renewed, and reports this in the condition Deciding. Ignore: Berth decides beside the other scheduler, whose writes to Berth's decisions are refused. Ignore is for requests that the other scheduler is known to skip (requests), and for systems whose scheduler cannot be stopped alone.",
         }),
     );
     spec.insert(requests::FIELD.to_owned(), requests::SCHEMA.openapi().clone());
@@ -174,10 +174,10 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         system_users::FIELD.to_owned(),
         json!({
             "type": "array",
-            "items": {"type": "string", "minLength": 1, "description": "The name of a user; one that ends in * stands for all that begin so."},
+            "items": {"type": "string", "minLength": 1, "description": "The name of a user, or a prefix of names if it ends in *."},
             "maxItems": 100,
             "x-kubernetes-list-type": "set",
-            "description": "The users that the system's own programs write as, such as a rollout's hub agent. Guards hold nothing against them but writing what Berth decides. Without it, those of the system's usual installation, which its page names.",
+            "description": "The users of the system's own programs, such as a rollout's hub agent. Guards refuse only those writes of theirs that change Berth's decisions. If omitted, the users of the system's usual installation, which the system's page lists.",
         }),
     );
     spec.insert(
@@ -185,8 +185,8 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         json!({
             "type": "string",
             "enum": AutoBindMode::ALL.map(AutoBindMode::as_str),
-            "description": "Who binds new objects of a system that is decided (mode). Quote it: an unquoted Off is a boolean in YAML. OnCreate, the default, binds in the create request; an object that fits nowhere is created unbound, with a warning; objects on a hub are bound right after the create. Controller leaves new objects to the controllers, as the systems themselves do. With both, the \
-                            controllers keep decisions current. Off: Berth decides nothing by itself, only as users create Bindings; its guards still refuse other schedulers' writes, unless mode is Observe.",
+            "description": "The way in which new objects of a decided system (mode) are bound. Quote the value: an unquoted Off is a boolean in YAML. OnCreate, the default, binds in the create request; an object that fits no cluster is created unbound, with a warning; objects on a hub are bound right after the create. Controller leaves new objects to the controllers, as the systems themselves do. With both, the \
+                            controllers keep decisions current. Off: Berth binds only when users create Bindings; its guards still refuse other schedulers' writes, unless mode is Observe.",
         }),
     );
     spec.insert(
@@ -194,7 +194,7 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         json!({
             "type": "string",
             "enum": RulesChoice::ALL.map(RulesChoice::as_str),
-            "description": "The rules that decide, where those of the system's newest release contradict the documentation that its page names. Documented: those of the documentation. Current: those of the newest release. Auto, the default: Current for the objects of a hub that the system runs on and where objects say that they are of a release that has them, else Documented.",
+            "description": "The rules in force, where the system's newest release contradicts the documentation that its page names. Documented: the rules of the documentation. Current: the rules of the newest release. Auto, the default: Current for the objects of a hub on which the system runs, and where objects show that they are of a release with these rules; Documented otherwise.",
         }),
     );
     for dialect in dialects {
@@ -202,7 +202,7 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
     }
     Schema::from_value(json!({
         "type": "object",
-        "description": "Configures how one scheduling system decides. There is one object per system, named after it.",
+        "description": "The configuration of one scheduling system. There is one object per system, with the system's name.",
         "properties": {
             "spec": {
                 "type": "object",
@@ -211,12 +211,12 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
             },
             "status": {
                 "type": "object",
-                "description": "What became of the configuration.",
+                "description": "Status of the configuration.",
                 "properties": {
                     "conditions": {
                         "type": "array",
-                        "description": "Condition Valid is False while an invalid configuration is stored and the \
-                                        last good one is in force. Condition Deciding says whether Berth decides the \
+                        "description": "Condition Valid is False while the stored configuration is invalid and the \
+                                        last valid one is in force. Condition Deciding reports whether Berth decides the \
                                         system, and if not, why.",
                         "x-kubernetes-list-type": "map",
                         "x-kubernetes-list-map-keys": ["type"],
@@ -237,17 +237,17 @@ fn condition() -> Value {
         "properties": {
             "type": text("The type of the condition."),
             "status": text("True, False or Unknown."),
-            "reason": text("Why, as one CamelCase word."),
-            "message": text("Why, as a sentence."),
+            "reason": text("The reason, as one CamelCase word."),
+            "message": text("The reason, as a sentence."),
             "lastTransitionTime": {
                 "type": "string",
                 "format": "date-time",
-                "description": "When the status last changed.",
+                "description": "Time of the last change of the status.",
             },
             "observedGeneration": {
                 "type": "integer",
                 "format": "int64",
-                "description": "The generation the condition was found for.",
+                "description": "The generation for which the condition was computed.",
             },
         },
     })

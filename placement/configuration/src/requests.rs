@@ -18,15 +18,15 @@ const PATH: &str = "spec.requests";
 /// Path of the selector by namespaces.
 const NAMESPACES: &str = "spec.requests.namespaceSelector";
 
-/// The requests that Berth decides, where it decides the system; the others are observed: nothing of them is
-/// written or guarded, and a Binding of them is refused. Both selectors have to match. Without it: all
+/// The requests that Berth decides, if it decides the system. Both selectors must match. Other requests are
+/// observed: they are not written or guarded, and a Binding of them is refused. If omitted, Berth decides all
 /// requests.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct Form {
-    /// The labels of the requests. An empty selector matches all.
+    /// The labels of the requests. An empty selector matches all requests.
     selector: Option<LabelSelector>,
-    /// The labels of their namespaces. An empty selector matches all.
+    /// The labels of the requests' namespaces. An empty selector matches all namespaces.
     namespace_selector: Option<LabelSelector>,
 }
 

@@ -76,7 +76,7 @@ impl Unknown {
             Self::Invalid => "it cannot be understood",
             Self::Ignored => "its system leaves it alone",
             Self::Deleting => "it is being deleted",
-            Self::GracePeriod => "the other scheduler may not have come to it yet",
+            Self::GracePeriod => "the other scheduler may not have processed it yet",
         }
     }
 }

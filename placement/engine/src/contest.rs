@@ -261,8 +261,8 @@ fn sentence(dialect: &str, undone: &Undone) -> String {
         .as_ref()
         .map_or_else(|| "another program".to_owned(), |manager| format!("{manager:?}"));
     format!(
-        "{author} changed {key} each time Berth had written the decision there; Berth put it right {CORRECTIONS} times and leaves it \
-         alone now, until the spec of the request or of the SchedulerConfiguration {dialect} changes, somebody binds it, or Berth \
-         is restarted: stop the other writer, or let it decide (spec.mode, spec.requests)"
+        "{author} changed {key} each time Berth had written the decision there; Berth corrected it {CORRECTIONS} times and does not \
+         change it again until the spec of the request or of the SchedulerConfiguration {dialect} changes, a user binds the \
+         request, or Berth is restarted: stop the other writer, or let it decide (spec.mode, spec.requests)"
     )
 }

@@ -58,7 +58,7 @@ fn terms(query: &Query, now: Timestamp) -> Result<Terms, Status> {
         "0" => usize::MAX,
         text => text.parse().map_err(|_problem| {
             Status::bad_request(format!(
-                "invalid limit {text:?}: it must be how many targets are advised about, 0 for all"
+                "invalid limit {text:?}: it must be the number of targets with advice, 0 for all"
             ))
         })?,
     };
@@ -66,8 +66,7 @@ fn terms(query: &Query, now: Timestamp) -> Result<Terms, Status> {
     let only = match (named("cluster"), named("target")) {
         (Some(_), Some(_)) => {
             return Err(Status::bad_request(
-                "cluster and target may not be given together: each names the one target that is asked about"
-                    .to_owned(),
+                "cluster and target may not be set together: each names the target of the advice".to_owned(),
             ));
         }
         (cluster, target) => cluster.or(target).map(str::to_owned),

@@ -111,7 +111,7 @@ impl Candidates {
         let count: usize = matching.iter().map(|(_, demands)| demands.len()).sum();
         if count > MOST {
             return Err(Status::bad_request(format!(
-                "this list would make {count} decisions, more than {MOST}: ask for those of a single namespace"
+                "this list would contain {count} decisions, more than {MOST}: request those of a single namespace"
             )));
         }
         let mut candidates: Vec<(Name, Arc<Object>)> = Vec::new();

@@ -83,7 +83,7 @@ pub(crate) fn agreement_text(
         return AgreementText {
             status: "Unknown",
             reason: NOT_COMPARED,
-            message: "where it is now is not compared yet with what Berth would decide".to_owned(),
+            message: "the current placement has not been compared with Berth's decision yet".to_owned(),
             would_change: None,
             due_at: None,
         };

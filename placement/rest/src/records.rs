@@ -126,7 +126,7 @@ fn limit(query: &Query) -> Result<usize, Status> {
         "" | "0" => Ok(usize::MAX),
         text => text.parse().map_err(|_problem| {
             Status::bad_request(format!(
-                "invalid limit {text:?}: it must be how many of the newest records are shown, 0 for all"
+                "invalid limit {text:?}: it must be the number of the newest records to return, 0 for all"
             ))
         }),
     }

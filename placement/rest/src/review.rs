@@ -85,7 +85,7 @@ fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp
             Err(problems) => errors.extend(problems),
             Ok((key, _)) if !world.reads(key.resource) => {
                 let dialect = world.snapshot().dialect.name();
-                let detail = format!("scheduling in {dialect} does not look at objects of this kind");
+                let detail = format!("the scheduler of {dialect} does not read objects of this kind");
                 errors.push(FieldError::invalid(format!("{path}.kind"), kind, detail));
             }
             Ok((key, _)) if added.contains(&key) => {

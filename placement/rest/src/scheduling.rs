@@ -122,7 +122,7 @@ impl Choice {
             "" | "0" => usize::MAX,
             text => text.parse().map_err(|_problem| {
                 Status::bad_request(format!(
-                    "invalid limit {text:?}: it must be how many candidates are shown, 0 for all"
+                    "invalid limit {text:?}: it must be the number of candidates to return, 0 for all"
                 ))
             })?,
         };

@@ -19,7 +19,7 @@ use redb::{BackendError, StorageBackend};
 pub(crate) const BYTES: u64 = 16 << 20;
 
 /// Advice about a full disk.
-const REMEDY: &str = "free space on the volume, make it larger, or delete objects: all writes are taken again once as much can be held \
+const REMEDY: &str = "free space on the volume, make it larger, or delete objects: all writes are accepted again once as much can be held \
                       back, without a restart";
 
 /// State of the reserve.

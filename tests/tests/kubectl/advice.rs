@@ -113,7 +113,7 @@ fn bad_questions_are_refused_with_what_to_write_instead() {
         ("advice?cluster=nowhere", "no cluster named \"nowhere\""),
         (
             "advice?cluster=aws-eu1&target=aws-eu1.gardener",
-            "may not be given together",
+            "may not be set together",
         ),
         (
             "scheduling?advice=please",

@@ -230,7 +230,7 @@ fn what_is_not_there_or_not_allowed_is_said() {
     let refused = text(&refused.stderr);
     assert!(
         refused.contains(
-            "you may not ask why about shoot \"web\" in namespace garden-dev: ask for a RoleBinding"
+            "you may not read the explanation of shoot \"web\" in namespace garden-dev: ask for a RoleBinding"
         ),
         "{refused}"
     );
@@ -400,7 +400,7 @@ fn kubectl_completes_commands_flags_and_what_the_server_has() {
     };
     let commands = proposed(&[""]);
     assert!(
-        commands.contains("why\tExplain which cluster") && commands.contains("console\t"),
+        commands.contains("why\tShow where an object is placed") && commands.contains("console\t"),
         "{commands}"
     );
     assert!(commands.ends_with(":4\n"), "no files: {commands}");

@@ -354,7 +354,7 @@ fn history_is_bounded_and_in_memory_it_says_so() {
     );
     let timeline = berth(&server, &["history", "p", "-n", "team"]);
     assert!(
-        timeline.contains("in memory: it begins when the server was started"),
+        timeline.contains("in memory, since the start of the server"),
         "{timeline}"
     );
     // The deletion of its namespace deletes it.

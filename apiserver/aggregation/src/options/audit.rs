@@ -51,38 +51,38 @@ pub enum AuditArgsError {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Auditing")]
 pub struct AuditArgs {
-    /// The audit log's file; `-` is standard output.
+    /// The file of the audit log; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     pub audit_log_path: Option<String>,
-    /// Audit policy: kube-apiserver's Policy (audit.k8s.io/v1) [default: every request at level Metadata,
-    /// once it is answered]. Bodies of Secrets, and of tokens that are made or reviewed, are written at no
-    /// level.
+    /// Audit policy: kube-apiserver's Policy (audit.k8s.io/v1) [default: every request at level Metadata, at
+    /// stage ResponseComplete]. Bodies of Secrets, and of tokens that are issued or reviewed, are never
+    /// logged, at any level.
     #[arg(long, value_name = "FILE")]
     pub audit_policy_file: Option<PathBuf>,
-    /// Days that old log files are kept; 0 keeps them whatever their age.
+    /// Number of days to keep old log files; 0 keeps them regardless of their age.
     #[arg(long, value_name = "DAYS", default_value_t = 0)]
     pub audit_log_maxage: u32,
-    /// Number of old log files that are kept; 0 keeps all.
+    /// Number of old log files to keep; 0 keeps all.
     #[arg(long, value_name = "FILES", default_value_t = 0)]
     pub audit_log_maxbackup: usize,
-    /// Megabytes at which the log file is rotated; 0 never rotates it.
+    /// Size in megabytes at which the log file is rotated; 0 never rotates it.
     #[arg(long, value_name = "MEGABYTES", default_value_t = 100)]
     pub audit_log_maxsize: u64,
-    /// A kubeconfig of the server that events are sent to, in batches; its cluster's `server` is the whole
+    /// A kubeconfig of the server that receives events, in batches; the `server` of its cluster is the whole
     /// URL.
     #[arg(long, value_name = "FILE")]
     pub audit_webhook_config_file: Option<PathBuf>,
-    /// Limit of events that wait for the webhook. What does not fit is dropped, and counted in
+    /// Maximum number of events that wait for the webhook. Further events are dropped, and counted in
     /// apiserver_audit_error_total.
     #[arg(long, value_name = "EVENTS", default_value_t = BatchLimits::default().buffer_size)]
     pub audit_webhook_batch_buffer_size: usize,
-    /// Limit of events that are sent at once.
+    /// Maximum number of events in a batch.
     #[arg(long, value_name = "EVENTS", default_value_t = BatchLimits::default().max_size)]
     pub audit_webhook_batch_max_size: usize,
-    /// Wait of an event for more events, to be sent in one batch.
+    /// Time for which an event waits for further events of its batch.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub audit_webhook_batch_max_wait: Duration,
-    /// Wait before a failed batch is sent again.
+    /// Time to wait before a failed batch is sent again.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_unsigned)]
     pub audit_webhook_initial_backoff: Duration,
 }

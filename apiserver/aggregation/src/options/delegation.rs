@@ -9,7 +9,7 @@ use clap::Args;
 use crate::delegation::Lookup;
 use crate::{CacheTimes, Kubeconfigs};
 
-/// Arguments about the hub that users and their rights are asked of.
+/// Arguments about the hub that authenticates and authorizes users.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Behind a kube-apiserver")]
 pub struct DelegationArgs {
@@ -19,22 +19,22 @@ pub struct DelegationArgs {
     /// Another kubeconfig, for TokenReviews and for reading extension-apiserver-authentication.
     #[arg(long, value_name = "FILE")]
     pub authentication_kubeconfig: Option<PathBuf>,
-    /// Another kubeconfig, for asking who may do what.
+    /// Another kubeconfig, for SubjectAccessReviews.
     #[arg(long, value_name = "FILE")]
     pub authorization_kubeconfig: Option<PathBuf>,
-    /// Do not read the ConfigMap kube-system/extension-apiserver-authentication; use only what flags say.
+    /// Do not read the ConfigMap kube-system/extension-apiserver-authentication; use only the flags.
     #[arg(long)]
     pub authentication_skip_lookup: bool,
-    /// Start although that ConfigMap cannot be read; requests through the aggregator get 401 until it can.
+    /// Start even if that ConfigMap cannot be read; requests through the aggregator get 401 until it can.
     #[arg(long)]
     pub authentication_tolerate_lookup_failure: bool,
     /// Time for which results of TokenReviews are cached (such as 10s).
     #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authentication_token_webhook_cache_ttl: Duration,
-    /// Time for which permissions are remembered.
+    /// Time for which permissions are cached (such as 10s).
     #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authorization_webhook_cache_authorized_ttl: Duration,
-    /// Time for which refusals are remembered.
+    /// Time for which refusals are cached (such as 10s).
     #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authorization_webhook_cache_unauthorized_ttl: Duration,
     /// Paths that need no authorization; a trailing * matches any suffix.

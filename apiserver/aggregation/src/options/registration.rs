@@ -11,17 +11,18 @@ const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/name
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Registration on the hub")]
 pub struct RegistrationArgs {
-    /// The namespace of the Service the hub reaches the server by [default: the Pod's own, or `default`].
+    /// The namespace of the Service through which the hub reaches the server [default: the Pod's own, or
+    /// `default`].
     #[arg(long)]
     pub service_namespace: Option<String>,
-    /// The name of that Service [default: the program's].
+    /// The name of that Service [default: the name of the program].
     #[arg(long)]
     pub service_name: Option<String>,
     /// The port of that Service.
     #[arg(long, default_value_t = 443)]
     pub service_port: u16,
-    /// Create the APIServices that are missing. Their caBundles are kept current in any case, but with
-    /// --tls-cert-file, whose issuer fills them in.
+    /// Create missing APIServices. Their caBundles are always kept up to date, except with --tls-cert-file,
+    /// whose issuer sets them.
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
     pub self_register: bool,
 }

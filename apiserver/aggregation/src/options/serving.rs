@@ -18,25 +18,25 @@ pub struct ServingArgs {
     /// The address to listen on.
     #[arg(long, default_value = "0.0.0.0")]
     pub bind_address: IpAddr,
-    /// The port to listen on; 0 takes a free one.
+    /// The port to listen on; 0 chooses a free one.
     #[arg(long, default_value_t = 6443)]
     pub secure_port: u16,
-    /// The folder of the server's own CA and certificates; made when missing.
+    /// The folder of the server's own CA and certificates; created when missing.
     #[arg(long, value_name = "FOLDER", default_value = "certificates")]
     pub cert_dir: PathBuf,
-    /// The serving certificate (PEM), instead of one of the built-in CA; reloaded when it changes.
+    /// The serving certificate (PEM), in place of one of the built-in CA; reloaded when it changes.
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
     pub tls_cert_file: Option<PathBuf>,
     /// The private key (PEM) of --tls-cert-file.
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     pub tls_private_key_file: Option<PathBuf>,
-    /// Time for which it goes on serving, unready, after a termination signal.
+    /// Time for which the server keeps serving, unready, after a termination signal.
     #[arg(long, default_value = "0s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub shutdown_delay_duration: Duration,
-    /// The most reads in flight; 0 is unbounded.
+    /// Maximum number of reads in flight; 0 is unlimited.
     #[arg(long, default_value_t = Limits::default().reads, value_name = "REQUESTS")]
     pub max_requests_inflight: usize,
-    /// The most writes in flight; 0 is unbounded.
+    /// Maximum number of writes in flight; 0 is unlimited.
     #[arg(long, default_value_t = Limits::default().writes, value_name = "REQUESTS")]
     pub max_mutating_requests_inflight: usize,
 }

@@ -17,19 +17,19 @@ pub struct TrustArgs {
     /// The CA (PEM) of front proxies that may name users in request headers.
     #[arg(long)]
     pub requestheader_client_ca_file: Option<PathBuf>,
-    /// The common names those front proxies may have; none given means any.
+    /// The common names that those front proxies may have; any name if omitted.
     #[arg(long, value_delimiter = ',')]
     pub requestheader_allowed_names: Vec<String>,
-    /// Headers that carry the user name, in the order they are looked at.
+    /// Headers with the user name, in the order of precedence.
     #[arg(long, value_delimiter = ',', default_value = "X-Remote-User")]
     pub requestheader_username_headers: Vec<String>,
-    /// Headers that carry groups.
+    /// Headers with groups.
     #[arg(long, value_delimiter = ',', default_value = "X-Remote-Group")]
     pub requestheader_group_headers: Vec<String>,
-    /// Prefixes of headers that carry extra attributes.
+    /// Prefixes of headers with extra attributes.
     #[arg(long, value_delimiter = ',', default_value = "X-Remote-Extra-")]
     pub requestheader_extra_headers_prefix: Vec<String>,
-    /// Let requests without credentials through as system:anonymous.
+    /// Accept requests without credentials as system:anonymous.
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
     pub anonymous_auth: bool,
 }

@@ -101,10 +101,10 @@ impl RegisteredObject {
     pub(super) fn untrusting(&self, object: &Value, service: &Service) -> Option<String> {
         let filler = match is_injected(object) {
             true => "cert-manager",
-            false => "whoever made the certificate",
+            false => "the issuer of the certificate",
         };
         (!has_bundles(object, service))
-            .then(|| format!("{self} has no caBundle, which {filler} is to fill in"))
+            .then(|| format!("{self} has no caBundle, which {filler} must fill in"))
     }
 
     /// Creates the object, unless another server was faster.

@@ -14,13 +14,13 @@ use crate::core::{data, value};
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigMapFields {
-    /// Configuration as text, by key. A key is made of letters, digits, '-', '_' and '.', and stands in
-    /// either data or binaryData.
+    /// Configuration as text, by key. A key consists of letters, digits, '-', '_' and '.', and must not be in
+    /// both data and binaryData.
     pub data: Option<BTreeMap<String, data_schema::Text>>,
     /// Configuration that is not UTF-8 text, as base64, by key.
     pub binary_data: Option<BTreeMap<String, data_schema::Base64>>,
-    /// Once true, data and binaryData cannot change any more; only deleting the object and making it again
-    /// does that.
+    /// Whether data and binaryData are immutable. Once true, the object must be deleted and created again to
+    /// change them.
     pub immutable: Option<bool>,
 }
 
@@ -46,7 +46,7 @@ pub struct ConfigMap;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Data", "How many keys data and binaryData have together").computed(keys),
+        Column::text("Data", "Number of keys in data and binaryData").computed(keys),
         Column::AGE,
     ],
     ..Definition::new(

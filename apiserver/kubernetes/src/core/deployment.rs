@@ -26,12 +26,15 @@ pub struct Deployment;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Ready", "How many Pods are ready, of those wanted")
+        Column::text("Ready", "Number of ready Pods, of the desired number")
             .computed(|deployment| counts(deployment, &["status", "readyReplicas"], &["spec", "replicas"])),
-        Column::text("Up-to-date", "How many Pods are made of the current template")
+        Column::text("Up-to-date", "Number of Pods of the current template")
             .computed(|deployment| number(deployment.value(), &["status", "updatedReplicas"]).into()),
-        Column::text("Available", "How many Pods have been ready for long enough")
-            .computed(|deployment| number(deployment.value(), &["status", "availableReplicas"]).into()),
+        Column::text(
+            "Available",
+            "Number of Pods that have been ready for at least minReadySeconds",
+        )
+        .computed(|deployment| number(deployment.value(), &["status", "availableReplicas"]).into()),
         Column::AGE,
         Column::text("Containers", "The names of the containers")
             .computed(|deployment| of_containers(deployment, "name"))

@@ -26,34 +26,34 @@ pub const STORED: GroupResource = GroupResource::new("", "events");
 pub struct CoreEventFields {
     /// Object that the event is about.
     pub involved_object: Option<Reference>,
-    /// Why it happened, as a token such as FailedScheduling.
+    /// The reason of the event, as a token such as FailedScheduling.
     pub reason: Option<String>,
-    /// Message, as a sentence.
+    /// The message, as a sentence.
     pub message: Option<String>,
-    /// Reporter.
+    /// The component that reports the event.
     pub source: Option<Source>,
-    /// When it was first seen.
+    /// Time of the first occurrence.
     #[schemars(extend("format" = "date-time"))]
     pub first_timestamp: Option<String>,
-    /// When it was last seen.
+    /// Time of the last occurrence.
     #[schemars(extend("format" = "date-time"))]
     pub last_timestamp: Option<String>,
-    /// Number of times it was seen.
+    /// Number of occurrences.
     pub count: Option<i32>,
     /// Normal or Warning.
     pub r#type: Option<String>,
-    /// When it was first seen, to the microsecond.
+    /// Time of the first occurrence, to the microsecond.
     #[schemars(extend("format" = "date-time"))]
     pub event_time: Option<String>,
-    /// The series the event stands for, when it repeats.
+    /// The series of a repeated event.
     pub series: Option<Series>,
     /// Action that was taken or failed, as a token such as Binding.
     pub action: Option<String>,
-    /// A second object that has to do with it.
+    /// A second object that is related to the event.
     pub related: Option<Reference>,
-    /// The controller that reports it, as `example.com/controller`.
+    /// The controller that reports the event, as `example.com/controller`.
     pub reporting_component: Option<String>,
-    /// The instance of that controller.
+    /// The instance of the reporting controller.
     pub reporting_instance: Option<String>,
 }
 
@@ -61,55 +61,55 @@ pub struct CoreEventFields {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventFields {
-    /// When it was first seen, to the microsecond. Required.
+    /// Time of the first occurrence, to the microsecond. Required.
     #[schemars(extend("format" = "date-time"))]
     pub event_time: Option<String>,
-    /// The series the event stands for, when it repeats.
+    /// The series of a repeated event.
     pub series: Option<Series>,
-    /// The controller that reports it, as `example.com/controller`.
+    /// The controller that reports the event, as `example.com/controller`.
     pub reporting_controller: Option<String>,
-    /// The instance of that controller.
+    /// The instance of the reporting controller.
     pub reporting_instance: Option<String>,
     /// Action that was taken or failed, as a token such as Binding.
     pub action: Option<String>,
-    /// Why it happened, as a token such as FailedScheduling.
+    /// The reason of the event, as a token such as FailedScheduling.
     pub reason: Option<String>,
     /// Object that the event is about.
     pub regarding: Option<Reference>,
-    /// A second object that has to do with it.
+    /// A second object that is related to the event.
     pub related: Option<Reference>,
-    /// Message, as a sentence of at most 1,024 bytes.
+    /// The message, as a sentence of at most 1,024 bytes.
     pub note: Option<String>,
     /// Normal or Warning.
     pub r#type: Option<String>,
-    /// Reporter, in the form of `v1`.
+    /// The component that reports the event, in the form of `v1`.
     pub deprecated_source: Option<Source>,
-    /// When it was first seen, in the form of `v1`.
+    /// Time of the first occurrence, in the form of `v1`.
     #[schemars(extend("format" = "date-time"))]
     pub deprecated_first_timestamp: Option<String>,
-    /// When it was last seen, in the form of `v1`.
+    /// Time of the last occurrence, in the form of `v1`.
     #[schemars(extend("format" = "date-time"))]
     pub deprecated_last_timestamp: Option<String>,
-    /// Number of times it was seen, in the form of `v1`.
+    /// Number of occurrences, in the form of `v1`.
     pub deprecated_count: Option<i32>,
 }
 
-/// Reporter of an event.
+/// Component that reports an event.
 #[derive(JsonSchema)]
 pub struct Source {
-    /// The component.
+    /// The name of the component.
     pub component: Option<String>,
-    /// The node it runs on.
+    /// The node on which the component runs.
     pub host: Option<String>,
 }
 
-/// Series of an event that repeats.
+/// Series of a repeated event.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Series {
-    /// Number of times it was seen in this series.
+    /// Number of occurrences in the series.
     pub count: Option<i32>,
-    /// When it was last seen, to the microsecond.
+    /// Time of the last occurrence, to the microsecond.
     #[schemars(extend("format" = "date-time"))]
     pub last_observed_time: Option<String>,
 }

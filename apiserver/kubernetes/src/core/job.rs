@@ -16,39 +16,39 @@ use crate::core::{typed, value};
 /// The fields of a Job that its rules and `kubectl explain` know.
 #[derive(JsonSchema)]
 pub struct JobFields {
-    /// Pods that are wanted, and the number that is to succeed.
+    /// The desired Pods, and the number of them that must succeed.
     pub spec: Option<JobSpec>,
-    /// Report of the cluster that runs the Pods.
+    /// Status of the Pods, as the cluster that runs them reports it.
     pub status: Option<JobStatus>,
 }
 
-/// Pods that are wanted, and the number that is to succeed.
+/// The desired Pods, and the number of them that must succeed.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct JobSpec {
-    /// Number of Pods that run at a time.
+    /// Maximum number of Pods that run at the same time.
     pub parallelism: Option<i32>,
-    /// Number of Pods that are to succeed.
+    /// Number of Pods that must succeed.
     pub completions: Option<i32>,
-    /// Number of times that failed Pods are made again.
+    /// Number of retries of failed Pods.
     pub backoff_limit: Option<i32>,
-    /// The labels by which the Pods are found, where they are not made up.
+    /// Labels that select the Pods; generated if omitted.
     pub selector: Option<LabelSelector>,
-    /// Template of the Pods. Cannot change.
+    /// Template of the Pods. Immutable.
     pub template: PodTemplate,
 }
 
-/// Report of the cluster that runs the Pods.
+/// Status of the Pods, as the cluster that runs them reports it.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct JobStatus {
-    /// Number of Pods that run.
+    /// Number of running Pods.
     pub active: Option<i32>,
-    /// Number of Pods that have succeeded.
+    /// Number of succeeded Pods.
     pub succeeded: Option<i32>,
-    /// Number of Pods that have failed.
+    /// Number of failed Pods.
     pub failed: Option<i32>,
 }
 
@@ -59,7 +59,7 @@ pub struct Job;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Completions", "How many Pods have succeeded, of those wanted")
+        Column::text("Completions", "Number of succeeded Pods, of the required number")
             .computed(|job| counts(job, &["status", "succeeded"], &["spec", "completions"])),
         Column::AGE,
         Column::text("Containers", "The names of the containers")

@@ -27,19 +27,19 @@ pub struct LeaseFields {
 pub struct LeaseSpec {
     /// The identity of the holder.
     pub holder_identity: Option<String>,
-    /// Seconds after renewTime in which no other holder may take the lease.
+    /// Seconds after renewTime during which no other holder may acquire the lease.
     pub lease_duration_seconds: Option<i32>,
-    /// When the holder took the lease, to the microsecond.
+    /// Time at which the holder acquired the lease, to the microsecond.
     #[schemars(extend("format" = "date-time"))]
     pub acquire_time: Option<String>,
-    /// When the holder last renewed the lease, to the microsecond.
+    /// Time at which the holder last renewed the lease, to the microsecond.
     #[schemars(extend("format" = "date-time"))]
     pub renew_time: Option<String>,
-    /// Number of times that the lease went from one holder to another.
+    /// Number of changes of the holder.
     pub lease_transitions: Option<i32>,
-    /// Strategy of choosing a leader where candidates coordinate. It is not supported here, and dropped.
+    /// Strategy of coordinated leader election. Not supported: the value is dropped.
     pub strategy: Option<String>,
-    /// Candidate that should take the lease from its holder. Without a strategy it says nothing: it is dropped.
+    /// Candidate that should become the holder. Has no effect without a strategy: the value is dropped.
     pub preferred_holder: Option<String>,
 }
 

@@ -26,26 +26,25 @@ const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 /// The fields of a Namespace.
 #[derive(JsonSchema)]
 pub struct NamespaceFields {
-    /// Finalizers that hold the namespace's deletion back.
+    /// Finalizers that block the namespace's deletion.
     pub spec: Option<NamespaceSpec>,
-    /// Phase of the namespace; kept by the server.
+    /// Phase of the namespace; set by the server.
     pub status: Option<NamespaceStatus>,
 }
 
-/// Finalizers that hold a namespace's deletion back.
+/// Finalizers that block a namespace's deletion.
 #[derive(JsonSchema)]
 pub struct NamespaceSpec {
-    /// The tokens that must be taken off, through the subresource finalize, before the deleted namespace
-    /// goes.
+    /// Finalizers that must be removed, through the subresource finalize, before the namespace is removed.
     pub finalizers: Option<Vec<String>>,
 }
 
 /// Phase of a namespace.
 #[derive(JsonSchema)]
 pub struct NamespaceStatus {
-    /// Active, or Terminating while what is in the namespace is deleted.
+    /// Active, or Terminating while the objects in the namespace are deleted.
     pub phase: Option<String>,
-    /// Conditions that remain before a terminating namespace goes.
+    /// Conditions of a terminating namespace, which report what remains before its removal.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "type",
@@ -56,7 +55,7 @@ pub struct NamespaceStatus {
     pub conditions: Option<Vec<NamespaceCondition>>,
 }
 
-/// One thing that is or is not so.
+/// A condition of the object.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NamespaceCondition {
@@ -64,12 +63,12 @@ pub struct NamespaceCondition {
     pub r#type: String,
     /// True, False or Unknown.
     pub status: String,
-    /// When the status last changed.
+    /// Time of the last change of the status.
     #[schemars(extend("format" = "date-time"))]
     pub last_transition_time: Option<String>,
-    /// Why, as a token.
+    /// The reason, as a token.
     pub reason: Option<String>,
-    /// Why, as a sentence.
+    /// The reason, as a sentence.
     pub message: Option<String>,
 }
 
@@ -80,7 +79,7 @@ pub struct Namespace;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Status", "Active, or Terminating while it is being emptied").at(".status.phase"),
+        Column::text("Status", "Active, or Terminating while its objects are deleted").at(".status.phase"),
         Column::AGE,
     ],
     selectable: &[

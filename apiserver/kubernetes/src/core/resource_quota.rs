@@ -24,7 +24,7 @@ pub const RESOURCE: GroupResource = GroupResource::new("", "resourcequotas");
 pub struct ResourceQuotaFields {
     /// Limits of the namespace.
     pub spec: Option<Spec>,
-    /// Amounts in the namespace.
+    /// Limits and usage of the namespace.
     pub status: Option<Status>,
 }
 
@@ -32,20 +32,20 @@ pub struct ResourceQuotaFields {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spec {
-    /// Most of each resource: `count/<resource>.<group>`, or `count/<resource>` in the core group.
+    /// Maximum of each resource: `count/<resource>.<group>`, or `count/<resource>` in the core group.
     pub hard: Option<BTreeMap<String, QuantityText>>,
-    /// Not to be set: scopes select Pods, and there are none here.
+    /// Must not be set: scopes select Pods, which this server does not have.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub scopes: Option<Vec<String>>,
 }
 
-/// Amounts in a namespace.
+/// Limits and usage of a namespace.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// The limits that `used` was counted for.
+    /// The limits for which `used` was counted.
     pub hard: Option<BTreeMap<String, QuantityText>>,
-    /// Amount of each resource.
+    /// Usage of each resource.
     pub used: Option<BTreeMap<String, QuantityText>>,
 }
 
@@ -56,7 +56,7 @@ pub struct ResourceQuota;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Request", "What is used of each limit").computed(used),
+        Column::text("Request", "The usage of each limit").computed(used),
         Column::AGE,
     ],
     ..Definition::new(

@@ -21,14 +21,13 @@ pub const RESOURCE: GroupResource = GroupResource::new("", "secrets");
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SecretFields {
-    /// The secret bytes as base64, by key. A key is made of letters, digits, '-', '_' and '.'.
+    /// The secret data as base64, by key. A key consists of letters, digits, '-', '_' and '.'.
     pub data: Option<BTreeMap<String, Base64>>,
-    /// For writing only: text, by key, that is encoded into data, over what data says for the same key. Never
-    /// read back.
+    /// Write-only: text by key, which is encoded into data and overrides the same keys there.
     pub string_data: Option<BTreeMap<String, Text>>,
-    /// Purpose of the secret, which decides the keys it must have. Opaque when not given; cannot change.
+    /// Type of the secret, which decides the required keys. Opaque if omitted; immutable.
     pub r#type: Option<String>,
-    /// Once true, data cannot change any more; only deleting the object and making it again does that.
+    /// Whether data is immutable. Once true, the object must be deleted and created again to change it.
     pub immutable: Option<bool>,
 }
 
@@ -39,8 +38,8 @@ pub struct Secret;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Type", "What the secret is for").at(".type"),
-        Column::text("Data", "How many keys data has").computed(|secret| {
+        Column::text("Type", "The type of the secret").at(".type"),
+        Column::text("Data", "Number of keys in data").computed(|secret| {
             let data = value::object(secret.value(), &["data"]);
             Cell::Value(data.map_or(0, serde_json::Map::len).into())
         }),

@@ -20,13 +20,13 @@ use crate::core::{typed, value};
 /// The fields of a Service.
 #[derive(JsonSchema)]
 pub struct ServiceFields {
-    /// Workloads that are reached, and the way.
+    /// The desired behavior of the service: its workloads, ports and addresses.
     pub spec: Option<ServiceSpec>,
     /// Status of the service, as the cluster that runs it reports it.
     pub status: Option<ServiceStatus>,
 }
 
-/// Workloads that are reached, and the way.
+/// The desired behavior of a service: its workloads, ports and addresses.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -34,7 +34,7 @@ pub struct ServiceSpec {
     /// ClusterIP, NodePort, LoadBalancer or ExternalName.
     #[schemars(extend("x-default" = "ClusterIP", "enum" = ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]))]
     pub r#type: Option<String>,
-    /// The labels of the workloads; without any, somebody else says where the service leads.
+    /// Labels of the workloads; without a selector, another controller manages the endpoints.
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     pub selector: Option<BTreeMap<String, String>>,
     /// The ports of the service.
@@ -45,44 +45,44 @@ pub struct ServiceSpec {
         "x-kubernetes-list-map-keys" = ["port", "protocol"],
     ))]
     pub ports: Option<Vec<ServicePort>>,
-    /// The virtual address; "None" for a headless service. Left empty, the cluster that runs the service
-    /// gives it one.
+    /// The virtual address; "None" for a headless service. If empty, the cluster that runs the service
+    /// assigns an address.
     #[schemars(rename = "clusterIP")]
     pub cluster_ip: Option<String>,
-    /// The DNS name that a service of type ExternalName stands for.
+    /// The DNS name to which a service of type ExternalName refers.
     pub external_name: Option<String>,
-    /// Whether a client always gets to the same workload: None or ClientIP.
+    /// Whether the connections of a client always reach the same workload: None or ClientIP.
     #[schemars(extend("x-default" = "None", "enum" = ["None", "ClientIP"]))]
     pub session_affinity: Option<String>,
-    /// The virtual addresses, of one family or of two.
+    /// The virtual addresses, of one family or of both.
     #[schemars(rename = "clusterIPs", extend("x-kubernetes-list-type" = "atomic"))]
     pub cluster_ips: Option<Vec<String>>,
-    /// Addresses beside the cluster's own at which nodes take traffic of the service.
+    /// Further addresses at which nodes accept traffic for the service.
     #[schemars(rename = "externalIPs", extend("x-kubernetes-list-type" = "atomic"))]
     pub external_ips: Option<Vec<String>>,
-    /// The families of addresses: IPv4, IPv6.
+    /// The address families: IPv4, IPv6.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub ip_families: Option<Vec<String>>,
-    /// Addresses that a load balancer lets in.
+    /// Source addresses that the load balancer admits, as CIDRs.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub load_balancer_source_ranges: Option<Vec<String>>,
 }
 
-/// One port of a service.
+/// A port of a service.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ServicePort {
-    /// The name, which may be left out while there is one port.
+    /// The name of the port, which may be omitted if the service has only one.
     pub name: Option<String>,
     /// TCP, UDP or SCTP.
     #[schemars(extend("x-default" = "TCP", "enum" = ["TCP", "UDP", "SCTP"]))]
     pub protocol: Option<String>,
-    /// The port clients use.
+    /// The port that clients use.
     pub port: i32,
-    /// The port of the workloads, or its name there; the same as port when not given.
+    /// The number or the name of the workloads' port; defaults to port.
     pub target_port: Option<IntOrString>,
-    /// The port on every node, for NodePort and LoadBalancer.
+    /// The port on every node, for the types NodePort and LoadBalancer.
     pub node_port: Option<i32>,
 }
 
@@ -93,7 +93,7 @@ pub struct ServicePort {
 pub struct ServiceStatus {
     /// Addresses of a service of type LoadBalancer.
     pub load_balancer: Option<LoadBalancer>,
-    /// Conditions.
+    /// Conditions of the service.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "type",
@@ -107,18 +107,18 @@ pub struct ServiceStatus {
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct LoadBalancer {
-    /// Its addresses.
+    /// The addresses of the load balancer.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub ingress: Option<Vec<Ingress>>,
 }
 
-/// One address of a load balancer.
+/// An address of a load balancer.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Ingress {
-    /// The IP address, where it has one.
+    /// The IP address, if the load balancer has one.
     pub ip: Option<String>,
-    /// The DNS name, where it has one.
+    /// The DNS name, if the load balancer has one.
     pub hostname: Option<String>,
 }
 
@@ -133,7 +133,7 @@ static DEFINITION: Definition = Definition {
         Column::text("Cluster-IP", "The virtual address")
             .at(".spec.clusterIP")
             .or_none(),
-        Column::text("External-IP", "Where it is reached from outside")
+        Column::text("External-IP", "The external addresses")
             .computed(|service| external(service.value()).into()),
         Column::text("Port(s)", "The ports and their protocols")
             .computed(|service| ports(service.value()).into()),

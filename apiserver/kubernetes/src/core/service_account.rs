@@ -11,7 +11,7 @@ use crate::core::value;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceAccountFields {
-    /// Secrets in the same namespace that this account's workloads may mount.
+    /// Secrets in the same namespace that workloads of this account may mount.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -20,10 +20,10 @@ pub struct ServiceAccountFields {
         "uniqueItems" = false,
     ))]
     pub secrets: Option<Vec<Reference>>,
-    /// Secrets in the same namespace for pulling the images of this account's workloads.
+    /// Secrets in the same namespace with the credentials for pulling images of this account's workloads.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub image_pull_secrets: Option<Vec<LocalReference>>,
-    /// Whether workloads of this account get its token mounted; they may say otherwise themselves.
+    /// Whether the token of this account is mounted in its workloads; a workload may override it.
     pub automount_service_account_token: Option<bool>,
 }
 

@@ -14,13 +14,13 @@ use crate::core::typed;
 /// The fields of a StatefulSet that its rules and `kubectl explain` know.
 #[derive(JsonSchema)]
 pub struct StatefulSetFields {
-    /// Pods that are wanted.
+    /// The desired Pods.
     pub spec: Option<StatefulSetSpec>,
-    /// Report of the cluster that runs the Pods.
+    /// Status of the Pods, as the cluster that runs them reports it.
     pub status: Option<StatefulSetStatus>,
 }
 
-/// Pods that are wanted.
+/// The desired Pods.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -28,25 +28,25 @@ pub struct StatefulSetSpec {
     /// Number of Pods.
     #[schemars(extend("x-default" = 1))]
     pub replicas: Option<i32>,
-    /// The labels by which the Pods are found; the template must carry them. Cannot change.
+    /// Labels that select the Pods; the template must carry them. Immutable.
     pub selector: LabelSelector,
     /// Template of the Pods.
     pub template: PodTemplate,
-    /// The Service that gives the Pods their names.
+    /// The Service that provides the Pods' DNS names.
     pub service_name: Option<String>,
-    /// Number of old versions that are kept to go back to.
+    /// Number of old revisions that are kept for rollbacks.
     #[schemars(extend("x-default" = 10))]
     pub revision_history_limit: Option<i32>,
 }
 
-/// Report of the cluster that runs the Pods.
+/// Status of the Pods, as the cluster that runs them reports it.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct StatefulSetStatus {
-    /// Number of Pods that there are.
+    /// Number of existing Pods.
     pub replicas: Option<i32>,
-    /// Number of Pods that are ready.
+    /// Number of ready Pods.
     pub ready_replicas: Option<i32>,
 }
 
@@ -57,7 +57,7 @@ pub struct StatefulSet;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Ready", "How many Pods are ready, of those wanted")
+        Column::text("Ready", "Number of ready Pods, of the desired number")
             .computed(|set| counts(set, &["status", "readyReplicas"], &["spec", "replicas"])),
         Column::AGE,
         Column::text("Containers", "The names of the containers")

@@ -447,7 +447,7 @@ fn with_missing_rules(stored: &Value, role: &Bootstrap) -> Option<Value> {
             tracing::warn!(
                 role = role.name,
                 problem,
-                "cannot add missing rules to a default role; whoever needs them is refused until they are added by hand"
+                "cannot add missing rules to a default role; requests that need them are refused until they are added manually"
             );
             return None;
         }

@@ -15,42 +15,42 @@ use crate::reviews::AUTHORIZATION;
 /// The fields of a SelfSubjectAccessReview.
 #[derive(JsonSchema)]
 pub struct SelfSubjectAccessReviewFields {
-    /// Question.
+    /// The request to check.
     pub spec: SelfSubjectAccessReviewSpec,
-    /// The answer; filled in by the server.
+    /// The answer; set by the server.
     pub status: Option<AccessStatus>,
 }
 
 /// The fields of a SubjectAccessReview and a LocalSubjectAccessReview.
 #[derive(JsonSchema)]
 pub struct SubjectAccessReviewFields {
-    /// Question.
+    /// The request to check, and its user.
     pub spec: SubjectAccessReviewSpec,
-    /// The answer; filled in by the server.
+    /// The answer; set by the server.
     pub status: Option<AccessStatus>,
 }
 
-/// Question about oneself: either of the two.
+/// A request of the caller. Exactly one of resourceAttributes and nonResourceAttributes must be set.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SelfSubjectAccessReviewSpec {
     /// A request for a resource.
     pub resource_attributes: Option<ResourceAttributes>,
-    /// A request for a path that is no resource.
+    /// A request for a path that is not a resource.
     pub non_resource_attributes: Option<NonResourceAttributes>,
 }
 
-/// Question about a user: either of the first two.
+/// A request of a user. Exactly one of resourceAttributes and nonResourceAttributes must be set.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SubjectAccessReviewSpec {
     /// A request for a resource.
     pub resource_attributes: Option<ResourceAttributes>,
-    /// A request for a path that is no resource.
+    /// A request for a path that is not a resource.
     pub non_resource_attributes: Option<NonResourceAttributes>,
-    /// The user. Without groups in the review the user is in no group.
+    /// The name of the user.
     pub user: Option<String>,
-    /// The user's groups.
+    /// The groups of the user. If omitted, the user is in no group.
     pub groups: Option<Vec<String>>,
     /// The user's extra attributes.
     pub extra: Option<BTreeMap<String, Vec<String>>>,
@@ -58,7 +58,7 @@ pub struct SubjectAccessReviewSpec {
     pub uid: Option<String>,
 }
 
-/// A request for a resource. Missing parts are empty.
+/// A request for a resource. Omitted fields are empty.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourceAttributes {
@@ -66,25 +66,25 @@ pub struct ResourceAttributes {
     pub namespace: Option<String>,
     /// The verb: get, list, watch, create, update, patch, delete, deletecollection or a special one.
     pub verb: Option<String>,
-    /// The API group; '*' is every group.
+    /// The API group; '*' means all groups.
     pub group: Option<String>,
     /// The API version.
     pub version: Option<String>,
-    /// The resource, plural.
+    /// The resource, in the plural.
     pub resource: Option<String>,
     /// The subresource.
     pub subresource: Option<String>,
-    /// The object's name; empty for any.
+    /// The object's name; empty for all names.
     pub name: Option<String>,
-    /// The field selector of a list; takes no part in the answer here.
+    /// The field selector of a list; does not affect the answer.
     #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
     pub field_selector: Option<BTreeMap<String, Value>>,
-    /// The label selector of a list; takes no part in the answer here.
+    /// The label selector of a list; does not affect the answer.
     #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
     pub label_selector: Option<BTreeMap<String, Value>>,
 }
 
-/// A request for a path that is no resource.
+/// A request for a path that is not a resource.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NonResourceAttributes {
@@ -98,13 +98,13 @@ pub struct NonResourceAttributes {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessStatus {
-    /// Whether the request would be let through.
+    /// Whether the request is allowed.
     pub allowed: Option<bool>,
-    /// Whether it is refused even if another authorizer allows it.
+    /// Whether the request is denied even if another authorizer allows it.
     pub denied: Option<bool>,
-    /// Why.
+    /// The reason of the answer.
     pub reason: Option<String>,
-    /// Problem while finding out.
+    /// Error during the evaluation of the request.
     pub evaluation_error: Option<String>,
 }
 

@@ -16,7 +16,7 @@ use crate::reviews::AUTHORIZATION;
 /// The fields of a SelfSubjectReview.
 #[derive(JsonSchema)]
 pub struct SelfSubjectReviewFields {
-    /// The user that the server takes the caller for; filled in by the server.
+    /// The identity of the caller; set by the server.
     pub status: Option<SelfSubjectReviewStatus>,
 }
 
@@ -28,46 +28,46 @@ pub struct SelfSubjectReviewStatus {
     pub user_info: Option<User>,
 }
 
-/// A user as authentication found them.
+/// A user, as authenticated.
 #[derive(JsonSchema)]
 pub struct User {
-    /// The name.
+    /// The name of the user.
     pub username: Option<String>,
-    /// The uid.
+    /// The uid of the user.
     pub uid: Option<String>,
-    /// The groups.
+    /// The groups of the user.
     pub groups: Option<Vec<String>>,
-    /// Extra attributes.
+    /// Extra attributes of the user.
     pub extra: Option<BTreeMap<String, Vec<String>>>,
 }
 
 /// The fields of a SelfSubjectRulesReview.
 #[derive(JsonSchema)]
 pub struct SelfSubjectRulesReviewFields {
-    /// Question.
+    /// The namespace of the rules.
     pub spec: RulesSpec,
-    /// The answer; filled in by the server.
+    /// The rules; set by the server.
     pub status: Option<RulesStatus>,
 }
 
-/// Namespace of the question.
+/// The namespace of the rules.
 #[derive(JsonSchema)]
 pub struct RulesSpec {
-    /// The namespace to answer for. Required.
+    /// The name of the namespace. Required.
     pub namespace: Option<String>,
 }
 
-/// The rules that hold for the caller.
+/// The rules that apply to the caller.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RulesStatus {
-    /// Rules on resources.
+    /// Rules about resources.
     pub resource_rules: Option<Vec<PolicyRule>>,
-    /// Rules on other paths.
+    /// Rules about paths that are not resources.
     pub non_resource_rules: Option<Vec<PolicyRule>>,
-    /// Whether more may be allowed than is listed.
+    /// Whether the list of rules may be incomplete.
     pub incomplete: Option<bool>,
-    /// Problem while finding out.
+    /// Error during the evaluation of the rules.
     pub evaluation_error: Option<String>,
 }
 

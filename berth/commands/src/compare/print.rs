@@ -66,7 +66,7 @@ pub(super) fn summary(counts: Counts) -> String {
     let noun = if total == 1 { "request" } else { "requests" };
     let mut text = format!("{total} {noun}: {same} decided the same, {different} differently");
     if unknown > 0 {
-        text.push_str(&format!(", of {unknown} it cannot be said"));
+        text.push_str(&format!(", {unknown} unknown"));
     }
     text
 }

@@ -180,7 +180,7 @@ fn what_was_created_a_moment_ago_is_left_to_the_other_scheduler_for_the_grace_pe
     assert_eq!((comparison.counts.unknown, entry.verdict), (1, "Unknown"));
     assert_eq!(
         entry.message,
-        "the other scheduler may not have come to it yet: Berth would take good (rank 1, score 100)"
+        "the other scheduler may not have processed it yet: Berth would take good (rank 1, score 100)"
     );
 }
 

@@ -110,7 +110,7 @@ fn write(
     match output {
         HistoryOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(&list())?)?,
         HistoryOutput::Yaml => writeln!(out, "{}", serde_saphyr::to_string(&list())?.trim_end())?,
-        HistoryOutput::Table if records.is_empty() => writeln!(out, "No change was seen.")?,
+        HistoryOutput::Table if records.is_empty() => writeln!(out, "No changes are recorded.")?,
         HistoryOutput::Table => {
             for record in records {
                 let spec: RecordSpec = why::read(&record["spec"])?;

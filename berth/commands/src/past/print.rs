@@ -45,7 +45,7 @@ fn timeline(
         return Ok(());
     };
     match status.records.last() {
-        None => writeln!(out, "No change of \"{}\" is remembered.", shown(words))?,
+        None => writeln!(out, "No changes of \"{}\" are recorded.", shown(words))?,
         Some(newest) => {
             let [namespace, name] = ["namespace", "name"].map(|field| history.metadata(field));
             writeln!(out, "{}", heading(namespace, name, &newest.spec.source_ref))?;
@@ -133,7 +133,7 @@ fn agreement(out: &mut impl Write, agreement: &RecordAgreement, width: Option<us
         "True" => terminal::good("  Berth agrees"),
         "False" => terminal::warning(&indented(&message, 2, width)),
         _ => {
-            let sentence = format!("whether Berth agrees cannot be said: {message}");
+            let sentence = format!("it is unknown whether Berth agrees: {message}");
             terminal::dim(&indented(&sentence, 2, width))
         }
     };
@@ -282,7 +282,7 @@ fn moment(record: &RecordSpec) -> String {
 fn retention(status: &HistoryStatus) -> String {
     let each = status.per_decision;
     if each == 0 {
-        return "The server remembers no changes: --history-per-decision is 0.".to_owned();
+        return "The server records no changes: --history-per-decision is 0.".to_owned();
     }
     let age = match status.max_age_seconds {
         0 => String::new(),
@@ -291,7 +291,7 @@ fn retention(status: &HistoryStatus) -> String {
         seconds => format!(", for {seconds} seconds"),
     };
     let medium = match &*status.kept_in {
-        "Memory" => "in memory: it begins when the server was started",
+        "Memory" => "in memory, since the start of the server",
         "Etcd" => "in etcd",
         _ => "in the server's database",
     };

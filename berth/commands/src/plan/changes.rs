@@ -72,7 +72,7 @@ fn nothing(args: &ChangeArgs) -> String {
     if args.is_empty() {
         return "nothing to plan: pass -f FILE, --drain CLUSTER or --delete KIND/[NAMESPACE/]NAME".to_owned();
     }
-    "nothing to plan: no scheduler looks at any of these objects".to_owned()
+    "nothing to plan: no scheduler reads any of these objects".to_owned()
 }
 
 /// A problem of a change, in words for people: a missing cluster of `--drain` is reported as missing,

@@ -219,7 +219,7 @@ pub async fn refused(
         namespace => format!(" in namespace {namespace}"),
     };
     anyhow!(
-        "you may not ask why about {}{place_of}: {}",
+        "you may not read the explanation of {}{place_of}: {}",
         subject(words),
         to_ask_for(client, &place.namespace).await
     )

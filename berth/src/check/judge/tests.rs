@@ -113,8 +113,8 @@ fn clocks_that_differ_by_a_minute_are_wrong() {
         (Some("Thu, 01 Jan 2026 00:00:02 GMT"), Verdict::Ok, "agrees"),
         (Some("Thu, 01 Jan 2026 00:00:30 GMT"), Verdict::Note, "ahead"),
         (Some("Wed, 31 Dec 2025 23:00:00 GMT"), Verdict::Wrong, "behind"),
-        (Some("soon"), Verdict::Unknown, "does not tell"),
-        (None, Verdict::Unknown, "does not tell"),
+        (Some("soon"), Verdict::Unknown, "does not send"),
+        (None, Verdict::Unknown, "does not send"),
     ] {
         let finding = clock(date, now());
         assert_eq!(finding.verdict, verdict, "{date:?}");

@@ -81,7 +81,7 @@ impl Ends {
             Err(status) => {
                 tracing::warn!(
                     problem = status.message,
-                    "the hub does not say who it is, so copies of earlier registrations are taken over with --adopt only; \
+                    "the hub does not identify itself, so copies of earlier registrations are taken over with --adopt only; \
                      `berth syncer-rights` renders the right to get the namespace kube-system"
                 );
                 None

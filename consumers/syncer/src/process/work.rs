@@ -25,7 +25,7 @@ use super::undone::{self, Undone};
 /// Most steps that run at once.
 const PARALLEL: usize = 8;
 /// The problem of an object that other clients change back or delete downstream.
-const UNDONE: &str = "the workload cluster undoes it; it is made again with growing delays";
+const UNDONE: &str = "the workload cluster reverts the change; it is retried with growing delays";
 
 /// The result of a step: the status that it reported, if any, and its write downstream, if any.
 type WorkResult = Result<(Option<Value>, Option<(&'static str, String)>)>;

@@ -174,17 +174,17 @@ const COLUMNS: &[Column] = &[
     Column::text("Joined", "Whether the cluster has joined the fleet")
         .at(".status.conditions[?(@.type==\"Joined\")].status"),
     Column::AGE,
-    Column::text("Member-Agent-Last-Seen", "When the member agent last reported")
+    Column::text("Member-Agent-Last-Seen", "Time of the member agent's last report")
         .date()
         .at(".status.agentStatus[?(@.type==\"MemberAgent\")].lastReceivedHeartbeat"),
-    Column::text("Node-Count", "How many nodes the cluster has")
+    Column::text("Node-Count", "Number of nodes")
         .at(".status.properties.kubernetes-fleet\\.io/node-count.value"),
-    Column::text("Available-CPU", "The CPU that is left").at(".status.resourceUsage.available.cpu"),
-    Column::text("Available-Memory", "The memory that is left").at(".status.resourceUsage.available.memory"),
-    Column::text("Allocatable-CPU", "The CPU that workload may use")
+    Column::text("Available-CPU", "The free CPU").at(".status.resourceUsage.available.cpu"),
+    Column::text("Available-Memory", "The free memory").at(".status.resourceUsage.available.memory"),
+    Column::text("Allocatable-CPU", "The CPU for workload")
         .at(".status.resourceUsage.allocatable.cpu")
         .wide(),
-    Column::text("Allocatable-Memory", "The memory that workload may use")
+    Column::text("Allocatable-Memory", "The memory for workload")
         .at(".status.resourceUsage.allocatable.memory")
         .wide(),
 ];

@@ -112,10 +112,10 @@ macro_rules! columns {
             Column::text("Gen", "The generation of the placement")
                 .at(".metadata.generation")
                 .integer(),
-            Column::text("Type", "How clusters are chosen")
+            Column::text("Type", "The way in which clusters are chosen")
                 .at(".spec.policy.placementType")
                 .wide(),
-            Column::text("Scheduled", "Whether every wanted cluster was found").at(concat!(
+            Column::text("Scheduled", "Whether all requested clusters were found").at(concat!(
                 ".status.conditions[?(@.type==\"",
                 $kind,
                 "Scheduled\")].status"

@@ -42,10 +42,10 @@ const COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text(
         "Resource-Index",
-        "The number of the resource snapshot the status is about",
+        "The number of the resource snapshot that the status describes",
     )
     .at(".sourceStatus.observedResourceIndex"),
-    Column::text("Last-Updated", "When it was last written").at(".lastUpdatedTime"),
+    Column::text("Last-Updated", "Time of the last update").at(".lastUpdatedTime"),
     Column::AGE,
 ];
 

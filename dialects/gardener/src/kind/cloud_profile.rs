@@ -68,7 +68,7 @@ pub struct Region {
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Provider", "The provider type the profile is for").at(".spec.type"),
+        Column::text("Provider", "The provider type of the profile").at(".spec.type"),
         Column::AGE,
     ],
     ..Definition::new(

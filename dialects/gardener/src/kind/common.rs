@@ -49,7 +49,7 @@ pub struct AccessRestriction {
     pub name: String,
 }
 
-/// One observation about an object.
+/// A condition of an object.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]

@@ -62,7 +62,7 @@ impl Kind for DataKind {
         static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
             Schema::from_value(json!({
                 "type": "object",
-                "description": "It is kept as it comes.",
+                "description": "An object that is stored unchanged.",
                 "properties": {},
                 "x-kubernetes-preserve-unknown-fields": true,
             }))

@@ -41,7 +41,7 @@ pub struct ExposureClassScheduling {
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Handler", "The handler that seeds have for the class").at(".handler"),
+        Column::text("Handler", "The name of the class's handler on seeds").at(".handler"),
         Column::AGE,
     ],
     ..Definition::new(

@@ -58,8 +58,8 @@ pub struct NamespacedCloudProfileStatus {
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Parent Name", "The profile it is made of").at(".spec.parent.name"),
-        Column::text("Parent Kind", "The kind of the profile it is made of").at(".spec.parent.kind"),
+        Column::text("Parent Name", "The name of the parent profile").at(".spec.parent.name"),
+        Column::text("Parent Kind", "The kind of the parent profile").at(".spec.parent.kind"),
         Column::AGE,
     ],
     ..Definition::new(

@@ -97,10 +97,10 @@ static DEFINITION: Definition = Definition {
         Column::text("Status", "The phase of the project")
             .at(".status.phase")
             .or(UNKNOWN),
-        Column::text("Owner", "Who answers for it")
+        Column::text("Owner", "The owner of the project")
             .at(".spec.owner.name")
             .or(UNKNOWN),
-        Column::text("Creator", "Who made it")
+        Column::text("Creator", "The creator of the project")
             .at(".spec.createdBy.name")
             .or(UNKNOWN),
         Column::AGE,

@@ -82,16 +82,16 @@ static REBALANCER: LazyLock<Schema> = LazyLock::new(|| kept_schema(&["workloads"
 /// The schema of an object that is stored unchanged, and whose spec requires the fields in `required`.
 fn kept_schema(required: &[&str], has_status: bool) -> Schema {
     let open = |description: &str| json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "description": description});
-    let mut spec = open("What is wanted.");
+    let mut spec = open("The desired state.");
     if !required.is_empty() {
         spec["required"] = json!(required);
     }
     let mut properties = json!({"spec": spec});
     if has_status {
-        properties["status"] = open("What is known.");
+        properties["status"] = open("The observed state.");
     }
     Schema::from_value(json!({
-        "type": "object", "description": "Kept as it is.", "required": ["spec"], "properties": properties,
+        "type": "object", "description": "An object that is stored unchanged.", "required": ["spec"], "properties": properties,
     }))
 }
 
@@ -120,7 +120,7 @@ fn replace_lists(schema: &mut Value) {
 const CLUSTER_COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("Version", "The version of Kubernetes").at(".status.kubernetesVersion"),
-    Column::text("Mode", "How the cluster is reached").at(".spec.syncMode"),
+    Column::text("Mode", "The sync mode: Push or Pull").at(".spec.syncMode"),
     Column::text("Ready", "Whether the cluster is ready")
         .at(".status.conditions[?(@.type==\"Ready\")].status"),
     Column::AGE,
@@ -134,8 +134,11 @@ const BINDING_COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("Scheduled", "Whether every replica has a cluster")
         .at(".status.conditions[?(@.type==\"Scheduled\")].status"),
-    Column::text("FullyApplied", "Whether it is applied on all of its clusters")
-        .at(".status.conditions[?(@.type==\"FullyApplied\")].status"),
+    Column::text(
+        "FullyApplied",
+        "Whether the object is applied on all of its clusters",
+    )
+    .at(".status.conditions[?(@.type==\"FullyApplied\")].status"),
     Column::AGE,
 ];
 
@@ -143,27 +146,30 @@ const POLICY_COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text(
         "Conflict-Resolution",
-        "What becomes of objects that are on a cluster already",
+        "The treatment of objects that already exist on a cluster",
     )
     .at(".spec.conflictResolution"),
-    Column::text("Priority", "Which policy counts where several select a template")
-        .at(".spec.priority")
-        .integer(),
+    Column::text(
+        "Priority",
+        "The priority among policies that select the same template",
+    )
+    .at(".spec.priority")
+    .integer(),
     Column::AGE,
 ];
 
 const QUOTA_COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Overall", "How much may be asked for on all clusters together").at(".spec.overall"),
-    Column::text("Overall_Used", "How much Karmada counts").at(".status.overallUsed"),
+    Column::text("Overall", "The limits for all clusters together").at(".spec.overall"),
+    Column::text("Overall_Used", "The usage that Karmada counts").at(".status.overallUsed"),
     Column::AGE,
 ];
 
 const WORK_COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Workload-Kind", "The kinds of the objects that it brings")
+    Column::text("Workload-Kind", "The kinds of the objects in the Work")
         .at(".spec.workload.manifests[*].kind"),
-    Column::text("Applied", "Whether they are applied")
+    Column::text("Applied", "Whether the objects are applied")
         .at(".status.conditions[?(@.type==\"Applied\")].status"),
     Column::AGE,
 ];

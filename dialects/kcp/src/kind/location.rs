@@ -97,13 +97,13 @@ static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
         Column::text("Resource", "The resource of the instances").at(".spec.resource.resource"),
-        Column::text("Available", "How many instances are ready and not cordoned")
+        Column::text("Available", "Number of instances that are ready and not cordoned")
             .at(".status.availableInstances")
             .integer(),
-        Column::text("Instances", "How many instances there are")
+        Column::text("Instances", "Number of instances")
             .at(".status.instances")
             .integer(),
-        Column::text("Labels", "The labels of the location, which users select it by")
+        Column::text("Labels", "The labels of the location, by which users select it")
             .at(".metadata.labels")
             .computed(|location| labels_text(location.meta().labels()).into()),
     ],

@@ -73,11 +73,11 @@ pub(super) struct PlacementKind;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Succeeded", "Whether every wanted cluster was found")
+        Column::text("Succeeded", "Whether all requested clusters were found")
             .at(".status.conditions[?(@.type==\"PlacementSatisfied\")].status"),
-        Column::text("Reason", "Why the placement is satisfied or not")
+        Column::text("Reason", "The reason why the placement is satisfied or not")
             .at(".status.conditions[?(@.type==\"PlacementSatisfied\")].reason"),
-        Column::text("SelectedClusters", "How many clusters are selected")
+        Column::text("SelectedClusters", "Number of selected clusters")
             .integer()
             .at(".status.numberOfSelectedClusters"),
     ],

@@ -99,19 +99,19 @@ pub struct ClusterKind;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Purposes", "What the cluster may be used for").at(".spec.purposes"),
+        Column::text("Purposes", "The purposes of the cluster").at(".spec.purposes"),
         Column::text("Phase", "The state of the cluster").at(".status.phase"),
-        Column::text("Version", "The version of Kubernetes it runs")
+        Column::text("Version", "The version of Kubernetes")
             .at(".metadata.labels.clusters\\.openmcp\\.cloud/k8sversion"),
-        Column::text("Provider", "Who makes and runs it")
+        Column::text("Provider", "The provider of the cluster")
             .at(".metadata.labels.clusters\\.openmcp\\.cloud/provider"),
         Column {
             priority: 10,
-            ..Column::text("Profile", "The ClusterProfile it is made from").at(".spec.profile")
+            ..Column::text("Profile", "The ClusterProfile of the cluster").at(".spec.profile")
         },
         Column {
             priority: 10,
-            ..Column::text("Info", "What its provider says of it")
+            ..Column::text("Info", "Information from the provider")
                 .at(".metadata.annotations.clusters\\.openmcp\\.cloud/providerinfo")
         },
         Column::AGE,

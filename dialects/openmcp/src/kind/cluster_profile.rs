@@ -59,7 +59,7 @@ pub struct ClusterProfileKind;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Provider", "Who makes the clusters").at(".spec.providerRef.name"),
+        Column::text("Provider", "The provider of the clusters").at(".spec.providerRef.name"),
         Column::text("Config", "The provider's own configuration").at(".spec.providerConfigRef.name"),
     ],
     selectable: &[

@@ -68,10 +68,10 @@ pub struct ClusterRequestKind;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Purpose", "What the cluster is for").at(".spec.purpose"),
+        Column::text("Purpose", "The purpose of the cluster").at(".spec.purpose"),
         Column::text("Phase", "Whether a cluster is granted").at(".status.phase"),
-        Column::text("Cluster", "The name of the cluster granted").at(".status.cluster.name"),
-        Column::text("Cluster-NS", "The namespace of the cluster granted").at(".status.cluster.namespace"),
+        Column::text("Cluster", "The name of the granted cluster").at(".status.cluster.name"),
+        Column::text("Cluster-NS", "The namespace of the granted cluster").at(".status.cluster.namespace"),
     ],
     selectable: &[
         SelectableField::at("spec.purpose"),

@@ -12,25 +12,25 @@ const TYPE: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-
 /// Pattern of a token.
 const REASON: &str = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
 
-/// One observation about an object.
+/// A condition of an object.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "Condition", rename_all = "camelCase")]
 pub struct ConditionForm {
-    /// When the status last changed from one value to another.
+    /// Time of the last change of the status from one value to another.
     last_transition_time: Time,
-    /// The sentence for a person; may be empty.
+    /// The message for people; may be empty.
     #[schemars(length(max = 32768))]
     message: String,
-    /// The generation of the object that was observed.
+    /// The generation of the object for which the condition was computed.
     #[schemars(range(min = 0))]
     observed_generation: Option<i64>,
-    /// The token for a program, in CamelCase, saying why the status is what it is.
+    /// The reason for the status, as a token in CamelCase.
     #[schemars(length(min = 1, max = 1024), regex(pattern = REASON))]
     reason: String,
     /// True, False or Unknown.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
     status: String,
-    /// Subject of the condition, in CamelCase; a list holds each type once.
+    /// The type of the condition, in CamelCase. A list has at most one condition of each type.
     #[schemars(length(max = 316), regex(pattern = TYPE))]
     r#type: String,
 }

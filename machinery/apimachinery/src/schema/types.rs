@@ -91,29 +91,29 @@ inline_schema!(QuantityText, "Quantity", {
     "pattern": r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
 });
 
-/// `metav1.Condition`: one observation about an object.
+/// `metav1.Condition`: a condition of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// When the status last changed from one value to another.
+    /// Time of the last change of the status from one value to another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// The sentence for a person; may be empty.
+    /// The message for people; may be empty.
     #[serde(default)]
     #[schemars(length(max = 32768))]
     pub message: String,
-    /// The generation of the object that was observed.
+    /// The generation of the object for which the condition was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
-    /// The token for a program, in CamelCase, saying why the status is what it is.
+    /// The reason for the status, as a token in CamelCase.
     #[serde(default)]
     #[schemars(length(max = 1024))]
     pub reason: String,
     /// True, False or Unknown.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
     pub status: String,
-    /// Subject of the condition, in CamelCase; a list holds each type once.
+    /// The type of the condition, in CamelCase. A list has at most one condition of each type.
     #[serde(rename = "type")]
     #[schemars(length(max = 316))]
     pub r#type: String,
@@ -133,7 +133,7 @@ pub fn condition<'a>(conditions: &'a [Condition], r#type: &str) -> Option<&'a Co
     conditions.iter().find(|condition| condition.r#type == r#type)
 }
 
-/// `core/v1` ObjectReference: an object by its coordinates.
+/// `core/v1` ObjectReference: a reference to an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
@@ -150,10 +150,10 @@ pub struct ObjectReference {
     /// The name of the object.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The namespace of the object, empty for cluster-scoped ones.
+    /// The namespace of the object; empty for cluster-scoped objects.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
-    /// The resource version of the object that is meant.
+    /// The resource version of the object at the time of the reference.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub resource_version: String,
     /// The uid of the object.

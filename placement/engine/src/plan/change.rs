@@ -80,7 +80,7 @@ impl Step {
         Ok(Self {
             at: at.to_owned(),
             path: format!("{path}.{field}"),
-            change,
+            what: change,
         })
     }
 

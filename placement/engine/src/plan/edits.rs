@@ -139,7 +139,7 @@ impl Editor<'_> {
             .find(|text| !text.is_empty())
             .unwrap_or("another change");
         error.detail =
-            format!("{key} is changed by {other} already, and only one change of an object has a meaning");
+            format!("{key} is changed by {other} already, and a plan may have only one change of an object");
         Err(vec![error])
     }
 

@@ -33,7 +33,7 @@ impl Aside {
     #[must_use]
     pub fn message(&self) -> String {
         format!(
-            "no server would take it ({}): {}",
+            "a server would refuse it ({}): {}",
             self.at,
             berth_apimachinery::field::aggregate(&self.errors)
         )

@@ -381,7 +381,7 @@ impl Loader<'_> {
         } = judged;
         if let Some(first) = self.places.get(&key) {
             let mut error = FieldError::duplicate("metadata.name", key.name.to_string());
-            error.detail = format!("the same object stands in {first}");
+            error.detail = format!("the same object is in {first}");
             return self.set_aside(&at, &kind, vec![error]);
         }
         for path in unknown {
@@ -436,7 +436,7 @@ impl Loader<'_> {
                 let key = config::key(dialect.name());
                 if let Some(first) = self.places.get(&key) {
                     let mut error = FieldError::duplicate("metadata.name", dialect.name());
-                    error.detail = format!("the same object stands in {first}");
+                    error.detail = format!("the same object is in {first}");
                     return self.set_aside(&at, config::KIND, vec![error]);
                 }
                 self.places.insert(key, at.clone());
@@ -469,7 +469,7 @@ impl Loader<'_> {
                 self.go_by("", dialect, configured.rules);
             }
             Some(at) => self.simulation.findings.unused.push(format!(
-                "--config of {} counts for nothing: a {} of it stands in {at}",
+                "--config of {} has no effect: a {} of it is in {at}",
                 dialect.name(),
                 config::KIND
             )),

@@ -61,7 +61,10 @@ impl HubCommitter {
         answer: &Value,
     ) -> (Option<Value>, String) {
         let failed = |status: Status| {
-            let text = format!("it stands, for it could not be put back: {}", status.message);
+            let text = format!(
+                "it is still stored, since it could not be put back: {}",
+                status.message
+            );
             (Some(answer.clone()), text)
         };
         if write.verb == Verb::Create {
@@ -76,7 +79,7 @@ impl HubCommitter {
             }
             Ok(now) => (
                 Some(now),
-                "it stands, for what was to put it back was changed as well".to_owned(),
+                "it is still stored, since the write that puts it back was changed as well".to_owned(),
             ),
             Err(status) => failed(status),
         }

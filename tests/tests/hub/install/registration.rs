@@ -101,8 +101,7 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
     hub.kubectl("apply --server-side -f -").input(services).succeeds();
     eventually("only that to be lacking", || {
         let lacking = get("/readyz/registration").err;
-        let missing =
-            "ValidatingWebhookConfiguration berth has no caBundle, which cert-manager is to fill in";
+        let missing = "ValidatingWebhookConfiguration berth has no caBundle, which cert-manager must fill in";
         (lacking.contains(missing) && !lacking.contains("does not exist")).then_some(())
     });
     hub.kubectl("annotate validatingwebhookconfiguration berth cert-manager.io/inject-ca-from-")

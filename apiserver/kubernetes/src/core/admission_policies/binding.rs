@@ -41,8 +41,8 @@ static MUTATING_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<MutatingBi
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("PolicyName", "The policy that it puts in force").at(".spec.policyName"),
-    Column::text("ParamRef", "The parameters the policy is evaluated with")
+    Column::text("PolicyName", "The name of the policy").at(".spec.policyName"),
+    Column::text("ParamRef", "The parameters with which the policy is evaluated")
         .computed(|binding| params_shown(&binding.value()["spec"]["paramRef"]).into()),
     Column::AGE,
 ];

@@ -8,30 +8,31 @@ use schemars::JsonSchema;
 /// The fields of a ValidatingAdmissionPolicy.
 #[derive(JsonSchema)]
 pub struct ValidatingFields {
-    /// Writes to judge, and rules.
+    /// The writes that the policy validates, and its rules.
     pub spec: Option<ValidatingSpec>,
     /// Findings of the server about the expressions.
     pub status: Option<Status>,
 }
 
-/// Rules of a ValidatingAdmissionPolicy, and the writes they judge.
+/// Rules of a ValidatingAdmissionPolicy, and the writes that they validate.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ValidatingSpec {
-    /// The kind of the objects that `params` stands for. Without it there is no `params`.
+    /// The kind of the parameter objects, which expressions read as `params`. If omitted, there is no
+    /// `params`.
     pub param_kind: Option<ParamKind>,
-    /// Writes that are judged. A binding may narrow it.
+    /// The writes that the policy validates. A binding may narrow them.
     pub match_constraints: Option<MatchResources>,
-    /// Expressions that must hold. Each is told when it does not.
+    /// Expressions that must be true. Each false one is reported.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub validations: Option<Vec<Validation>>,
-    /// Consequence when the policy cannot be evaluated: Fail refuses the write, Ignore lets it pass.
+    /// Consequence when the policy cannot be evaluated: Fail refuses the write, Ignore allows it.
     #[schemars(extend("x-default" = "Fail"))]
     pub failure_policy: Option<String>,
-    /// Notes for the audit log.
+    /// Annotations of the audit event.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub audit_annotations: Option<Vec<AuditAnnotation>>,
-    /// Conditions on writes beside the rules; all of them must hold for the policy to be evaluated.
+    /// Further conditions on writes, besides the rules; the policy is evaluated only if all of them are true.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -39,7 +40,7 @@ pub struct ValidatingSpec {
         "x-kubernetes-list-map-keys" = ["name"]
     ))]
     pub match_conditions: Option<Vec<MatchCondition>>,
-    /// Values that the other expressions read as `variables.<name>`; one may use those before it.
+    /// Values that the other expressions read as `variables.<name>`; a variable may use earlier ones.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -52,29 +53,29 @@ pub struct ValidatingSpec {
 /// The fields of a MutatingAdmissionPolicy.
 #[derive(JsonSchema)]
 pub struct MutatingFields {
-    /// Objects to change, and mutations.
+    /// The objects that the policy changes, and its mutations.
     pub spec: Option<MutatingSpec>,
 }
 
-/// Mutations of a MutatingAdmissionPolicy, and the objects they change.
+/// Mutations of a MutatingAdmissionPolicy, and the objects that they change.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MutatingSpec {
-    /// The kind of the objects that `params` stands for. Without it there is no `params`.
+    /// The kind of the parameter objects, which expressions read as `params`. If omitted, there is no
+    /// `params`.
     pub param_kind: Option<ParamKind>,
-    /// Writes that are changed: creates and updates. A binding may narrow it.
+    /// The writes that the policy changes: creates and updates. A binding may narrow them.
     pub match_constraints: Option<MatchResources>,
-    /// Values that the other expressions read as `variables.<name>`; one may use those before it.
+    /// Values that the other expressions read as `variables.<name>`; a variable may use earlier ones.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub variables: Option<Vec<Variable>>,
-    /// Mutations, one after the other: each sees what those before it did.
+    /// Mutations in the order of their evaluation: each reads the result of the earlier ones.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub mutations: Option<Vec<Mutation>>,
-    /// Consequence when the policy cannot be evaluated: Fail refuses the write, Ignore lets it pass
-    /// unchanged.
+    /// Consequence when the policy cannot be evaluated: Fail refuses the write, Ignore allows it unchanged.
     #[schemars(extend("x-default" = "Fail"))]
     pub failure_policy: Option<String>,
-    /// Conditions on writes beside the rules; all of them must hold for the policy to be evaluated.
+    /// Further conditions on writes, besides the rules; the policy is evaluated only if all of them are true.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -82,7 +83,7 @@ pub struct MutatingSpec {
         "x-kubernetes-list-map-keys" = ["name"]
     ))]
     pub match_conditions: Option<Vec<MatchCondition>>,
-    /// Whether it is evaluated again when the object was changed after it: Never, or IfNeeded.
+    /// Whether the policy is evaluated again when a later mutation changes the object: Never, or IfNeeded.
     pub reinvocation_policy: Option<String>,
 }
 
@@ -97,13 +98,13 @@ pub struct ValidatingBindingFields {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ValidatingBindingSpec {
-    /// The policy.
+    /// The name of the policy.
     pub policy_name: Option<String>,
-    /// The parameters it is evaluated with.
+    /// The parameters with which the policy is evaluated.
     pub param_ref: Option<ParamRef>,
-    /// Writes among those of the policy's constraints that are judged; all of them where it is left out.
+    /// Writes to validate among those of the policy's constraints; all of them if omitted.
     pub match_resources: Option<MatchResources>,
-    /// Consequences of a validation that does not hold: Deny, Warn, Audit.
+    /// Consequences of a false validation: Deny, Warn, Audit.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub validation_actions: Option<Vec<String>>,
 }
@@ -119,11 +120,11 @@ pub struct MutatingBindingFields {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MutatingBindingSpec {
-    /// The policy.
+    /// The name of the policy.
     pub policy_name: Option<String>,
-    /// The parameters it is evaluated with.
+    /// The parameters with which the policy is evaluated.
     pub param_ref: Option<ParamRef>,
-    /// Writes among those of the policy's constraints that are changed; all of them where it is left out.
+    /// Writes to change among those of the policy's constraints; all of them if omitted.
     pub match_resources: Option<MatchResources>,
 }
 
@@ -132,48 +133,49 @@ pub struct MutatingBindingSpec {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct ParamKind {
-    /// Its group and version: `v1`, `example.com/v1`.
+    /// The group and version of the kind: `v1`, `example.com/v1`.
     pub api_version: Option<String>,
     /// The kind.
     pub kind: Option<String>,
 }
 
-/// Objects that are the parameters.
+/// The parameter objects.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct ParamRef {
-    /// The one of this name. Either this or `selector` is given.
+    /// The name of the parameter object. Exactly one of name and `selector` must be set.
     pub name: Option<String>,
-    /// The namespace they are in; that of the write where it is left out.
+    /// The namespace of the parameter objects; the namespace of the write if omitted.
     pub namespace: Option<String>,
-    /// The objects with these labels. The policy is evaluated with each of them, and all must allow the write.
+    /// The labels of the parameter objects. The policy is evaluated with each of them, and all must allow the
+    /// write.
     pub selector: Option<LabelSelector>,
-    /// Consequence when there are none: Allow, as if there were no binding, or Deny, which refuses the write
-    /// unless the failure policy is Ignore.
+    /// Consequence when there is no parameter object: Allow, as if there were no binding, or Deny, which
+    /// refuses the write unless the failure policy is Ignore.
     pub parameter_not_found_action: Option<String>,
 }
 
-/// Writes that are meant.
+/// Matching writes.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct MatchResources {
-    /// The labels of the namespaces they are in. What is in no namespace is always meant; a Namespace is
-    /// meant by its own labels.
+    /// Labels of the objects' namespaces. Cluster-scoped objects always match; a Namespace is matched by its
+    /// own labels.
     #[schemars(extend("x-default" = {}))]
     pub namespace_selector: Option<LabelSelector>,
-    /// The labels of the object, or of what it was before.
+    /// Labels of the object, or of the object before the write.
     #[schemars(extend("x-default" = {}))]
     pub object_selector: Option<LabelSelector>,
-    /// Operations and resources.
+    /// Operations and resources that match.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub resource_rules: Option<Vec<Rule>>,
-    /// Resources that are left out of that.
+    /// Operations and resources that do not match, even if a resource rule matches them.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub exclude_resource_rules: Option<Vec<Rule>>,
-    /// Whether a rule means a resource in every version it is served in (Equivalent), or only in the versions
-    /// it names (Exact).
+    /// Whether a rule matches a resource in every served version (Equivalent), or only in the named versions
+    /// (Exact).
     #[schemars(extend("x-default" = "Equivalent"))]
     pub match_policy: Option<String>,
 }
@@ -183,16 +185,16 @@ pub struct MatchResources {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct Rule {
-    /// The names of the objects; any where it is left out.
+    /// The names of the objects; all names if omitted.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub resource_names: Option<Vec<String>>,
     /// CREATE, UPDATE, DELETE, CONNECT, or `*`.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub operations: Option<Vec<String>>,
-    /// The API groups; `*` is any.
+    /// The API groups; `*` matches all groups.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub api_groups: Option<Vec<String>>,
-    /// Their versions; `*` is any.
+    /// The API versions; `*` matches all versions.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub api_versions: Option<Vec<String>>,
     /// Resources and subresources: `shoots`, `shoots/status`, `shoots/*`, `*`, `*/*`, `*/scale`.
@@ -206,9 +208,9 @@ pub struct Rule {
 /// A condition on writes.
 #[derive(JsonSchema)]
 pub struct MatchCondition {
-    /// Its name, each once.
+    /// The name of the condition, unique in the list.
     pub name: String,
-    /// A CEL expression that gives a bool.
+    /// A CEL expression that returns a bool.
     pub expression: Option<String>,
 }
 
@@ -216,52 +218,52 @@ pub struct MatchCondition {
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct Variable {
-    /// Its name, an identifier of CEL.
+    /// The name of the variable, an identifier of CEL.
     pub name: String,
     /// A CEL expression.
     pub expression: Option<String>,
 }
 
-/// Something that must hold.
+/// A validation rule.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Validation {
-    /// A CEL expression that gives a bool.
+    /// A CEL expression that returns a bool.
     pub expression: Option<String>,
-    /// Message when it does not hold.
+    /// Message if the expression is false.
     pub message: Option<String>,
-    /// The reason of the refusal: Forbidden, Invalid or RequestEntityTooLarge; Invalid where it is left out.
+    /// The reason of the refusal: Forbidden, Invalid or RequestEntityTooLarge; Invalid if omitted.
     pub reason: Option<String>,
-    /// A CEL expression that gives the text to be said instead of `message`.
+    /// A CEL expression that returns the message, in place of `message`.
     pub message_expression: Option<String>,
 }
 
-/// Something noted in the audit log.
+/// An annotation of the audit event.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditAnnotation {
-    /// Its key, behind the name of the policy and a slash.
+    /// The key of the annotation, without its prefix: the name of the policy and a slash.
     pub key: Option<String>,
-    /// A CEL expression that gives the text, or null for none.
+    /// A CEL expression that returns the text, or null for no annotation.
     pub value_expression: Option<String>,
 }
 
-/// One change.
+/// A mutation.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Mutation {
     /// ApplyConfiguration or JSONPatch.
     pub patch_type: Option<String>,
-    /// The configuration that is applied.
+    /// The expression of an ApplyConfiguration.
     pub apply_configuration: Option<MutationExpression>,
-    /// The patch that is carried out.
+    /// The expression of a JSONPatch.
     pub json_patch: Option<MutationExpression>,
 }
 
-/// Expression that makes a change.
+/// Expression of a mutation.
 #[derive(JsonSchema)]
 pub struct MutationExpression {
-    /// A CEL expression that gives an Object, or a list of JSONPatch.
+    /// A CEL expression that returns an Object, or a list of JSONPatch.
     pub expression: Option<String>,
 }
 
@@ -269,30 +271,30 @@ pub struct MutationExpression {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// The generation it was found in.
+    /// The generation of the policy for which the findings were computed.
     pub observed_generation: Option<i64>,
-    /// Expressions that do not fit the types of the resources that the policy is about.
+    /// Expressions that do not fit the types of the policy's resources.
     pub type_checking: Option<TypeChecking>,
-    /// Observations.
+    /// Conditions of the policy.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
 }
 
-/// Expressions that do not fit the types of the resources that a policy is about.
+/// Expressions that do not fit the types of a policy's resources.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TypeChecking {
-    /// Each expression, with what is wrong.
+    /// Warnings, one for each expression.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub expression_warnings: Option<Vec<ExpressionWarning>>,
 }
 
-/// Problem of one expression.
+/// A warning about one expression.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpressionWarning {
     /// Path of the expression: `spec.validations[0].expression`.
     pub field_ref: String,
-    /// Problem, for each resource.
+    /// The problem, for each resource.
     pub warning: String,
 }

@@ -31,10 +31,10 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<MutatingFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Mutations", "How many mutations it has")
+    Column::text("Mutations", "Number of mutations")
         .integer()
         .computed(|policy| validating::count(policy, "mutations")),
-    Column::text("ParamKind", "The kind of its parameters").computed(validating::param_kind),
+    Column::text("ParamKind", "The kind of the parameters").computed(validating::param_kind),
     Column::AGE,
 ];
 

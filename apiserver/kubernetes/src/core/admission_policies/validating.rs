@@ -37,10 +37,10 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ValidatingFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Validations", "How many validations it has")
+    Column::text("Validations", "Number of validations")
         .integer()
         .computed(|policy| count(policy, "validations")),
-    Column::text("ParamKind", "The kind of its parameters").computed(param_kind),
+    Column::text("ParamKind", "The kind of the parameters").computed(param_kind),
     Column::AGE,
 ];
 

@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 /// The fields of a Deployment.
 #[derive(JsonSchema)]
 pub struct DeploymentFields {
-    /// Wanted Pods.
+    /// The desired Pods.
     pub spec: Option<DeploymentSpec>,
     /// Status of the Pods, as the cluster that runs them reports it.
     pub status: Option<DeploymentStatus>,
 }
 
-/// Wanted Pods.
+/// The desired Pods.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -23,7 +23,7 @@ pub struct DeploymentSpec {
     /// Number of Pods.
     #[schemars(extend("x-default" = 1))]
     pub replicas: Option<i32>,
-    /// The labels by which the Pods are found; the template must carry them. Cannot change.
+    /// Labels that select the Pods; the template must carry them. Immutable.
     pub selector: LabelSelector,
     /// Template of the Pods.
     pub template: PodTemplate,
@@ -35,9 +35,9 @@ pub struct DeploymentSpec {
     /// Number of old ReplicaSets that are kept for rollbacks.
     #[schemars(extend("x-default" = 10))]
     pub revision_history_limit: Option<i32>,
-    /// Whether a new template waits.
+    /// Whether the rollout is paused.
     pub paused: Option<bool>,
-    /// After how many seconds without progress the deployment is reported as failed.
+    /// Number of seconds without progress after which the deployment is reported as failed.
     #[schemars(extend("x-default" = 600))]
     pub progress_deadline_seconds: Option<i32>,
 }
@@ -47,14 +47,14 @@ pub struct DeploymentSpec {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct LabelSelector {
-    /// Labels with these values.
+    /// Labels that the object must have, with these values.
     pub match_labels: Option<BTreeMap<String, String>>,
-    /// Further conditions on labels; all of them must hold.
+    /// Further requirements on labels; all of them must be met.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub match_expressions: Option<Vec<Requirement>>,
 }
 
-/// One condition on a label.
+/// A requirement on one label.
 #[derive(JsonSchema)]
 pub struct Requirement {
     /// The label's key.
@@ -71,7 +71,7 @@ pub struct Requirement {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Strategy {
-    /// RollingUpdate, a few at a time, or Recreate, all at once.
+    /// RollingUpdate, which replaces a few Pods at a time, or Recreate, which replaces all at once.
     #[schemars(extend("enum" = ["Recreate", "RollingUpdate"]))]
     pub r#type: Option<String>,
     /// Numbers of Pods at a time, for RollingUpdate.
@@ -82,9 +82,11 @@ pub struct Strategy {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RollingUpdate {
-    /// Most Pods that may be missing meanwhile: a number, or a share such as 25%.
+    /// Maximum number of Pods that may be unavailable during the update: a number, or a percentage such as
+    /// 25%.
     pub max_unavailable: Option<IntOrString>,
-    /// Most Pods beyond the wanted number meanwhile: a number, or a share such as 25%.
+    /// Maximum number of Pods above the desired number during the update: a number, or a percentage such as
+    /// 25%.
     pub max_surge: Option<IntOrString>,
 }
 
@@ -94,7 +96,7 @@ pub struct RollingUpdate {
 pub struct PodTemplate {
     /// The labels and annotations of the Pods.
     pub metadata: Option<TemplateMetadata>,
-    /// The containers and what they need.
+    /// The containers of the Pods and their environment.
     pub spec: Option<PodSpec>,
 }
 
@@ -102,13 +104,13 @@ pub struct PodTemplate {
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct TemplateMetadata {
-    /// Their labels.
+    /// The labels of the Pods.
     pub labels: Option<BTreeMap<String, String>>,
-    /// Their annotations.
+    /// The annotations of the Pods.
     pub annotations: Option<BTreeMap<String, String>>,
 }
 
-/// The containers of a Pod and what they need.
+/// The containers of a Pod and their environment.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -121,7 +123,7 @@ pub struct PodSpec {
         "x-kubernetes-list-map-keys" = ["name"],
     ))]
     pub containers: Option<Vec<Container>>,
-    /// Containers that run to their end, one after the other, before the others begin.
+    /// Containers that run to completion, one after the other, before the other containers start.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -129,7 +131,7 @@ pub struct PodSpec {
         "x-kubernetes-list-map-keys" = ["name"],
     ))]
     pub init_containers: Option<Vec<Container>>,
-    /// Sources of files of the containers.
+    /// Volumes of the Pod, which containers can mount.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge,retainKeys",
         "x-kubernetes-patch-merge-key" = "name",
@@ -139,12 +141,12 @@ pub struct PodSpec {
     pub volumes: Option<Vec<Volume>>,
     /// Always, for the Pods of a Deployment.
     pub restart_policy: Option<String>,
-    /// The service account the Pods run as.
+    /// The name of the service account of the Pods.
     pub service_account_name: Option<String>,
-    /// The labels of the nodes the Pods may run on.
+    /// Labels that a node must have to run the Pods.
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     pub node_selector: Option<BTreeMap<String, String>>,
-    /// Containers that were started in a running Pod, to look at it.
+    /// Containers that were started in a running Pod, for debugging.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -153,7 +155,7 @@ pub struct PodSpec {
         "uniqueItems" = false,
     ))]
     pub ephemeral_containers: Option<Vec<Container>>,
-    /// The Secrets for pulling images.
+    /// Secrets with the credentials for pulling images.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -162,7 +164,7 @@ pub struct PodSpec {
         "uniqueItems" = false,
     ))]
     pub image_pull_secrets: Option<Vec<LocalReference>>,
-    /// Gates that must be taken off before a Pod is scheduled.
+    /// Gates that must be removed before a Pod is scheduled.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -171,7 +173,7 @@ pub struct PodSpec {
         "uniqueItems" = false,
     ))]
     pub scheduling_gates: Option<Vec<NamedItem>>,
-    /// The claims to devices that containers refer to.
+    /// Claims of devices, which containers refer to.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge,retainKeys",
         "x-kubernetes-patch-merge-key" = "name",
@@ -180,7 +182,7 @@ pub struct PodSpec {
         "uniqueItems" = false,
     ))]
     pub resource_claims: Option<Vec<NamedItem>>,
-    /// Names that the Pods' own /etc/hosts has, by address.
+    /// Hostnames that are added to the Pods' /etc/hosts, by address.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "ip",
@@ -208,7 +210,7 @@ pub struct LocalReference {
     pub name: Option<String>,
 }
 
-/// Something that a Pod or a container has by name.
+/// An item of a Pod or a container, by name.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct NamedItem {
@@ -216,12 +218,12 @@ pub struct NamedItem {
     pub name: String,
 }
 
-/// Names of an address.
+/// Hostnames of an address.
 #[derive(JsonSchema)]
 pub struct HostAlias {
-    /// The address.
+    /// The IP address.
     pub ip: String,
-    /// Its names.
+    /// The hostnames of the address.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub hostnames: Option<Vec<String>>,
 }
@@ -231,11 +233,11 @@ pub struct HostAlias {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct TopologySpread {
-    /// The label.
+    /// The key of the node label.
     pub topology_key: String,
-    /// Consequence where it cannot be: DoNotSchedule or ScheduleAnyway.
+    /// Consequence if the rule cannot be met: DoNotSchedule or ScheduleAnyway.
     pub when_unsatisfiable: String,
-    /// Pods that are counted.
+    /// The labels of the Pods that are counted.
     pub label_selector: Option<LabelSelector>,
 }
 
@@ -246,15 +248,15 @@ pub struct TopologySpread {
 pub struct Container {
     /// The name, a DNS label, unique in the Pod.
     pub name: String,
-    /// The image it is made of.
+    /// Image of the container.
     pub image: Option<String>,
-    /// Command to run instead of the image's own entry point.
+    /// Command that replaces the entry point of the image.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub command: Option<Vec<String>>,
-    /// Its arguments.
+    /// Arguments of the command.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub args: Option<Vec<String>>,
-    /// The ports it listens on.
+    /// The ports of the container.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "containerPort",
@@ -263,7 +265,7 @@ pub struct Container {
         "uniqueItems" = false,
     ))]
     pub ports: Option<Vec<ContainerPort>>,
-    /// Its environment.
+    /// Environment variables of the container.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -272,7 +274,7 @@ pub struct Container {
         "uniqueItems" = false,
     ))]
     pub env: Option<Vec<EnvVar>>,
-    /// Mounts of its files.
+    /// Volumes that are mounted in the container.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "mountPath",
@@ -281,7 +283,7 @@ pub struct Container {
         "uniqueItems" = false,
     ))]
     pub volume_mounts: Option<Vec<VolumeMount>>,
-    /// Its block devices.
+    /// Block devices of the container.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "devicePath",
@@ -290,25 +292,25 @@ pub struct Container {
         "uniqueItems" = false,
     ))]
     pub volume_devices: Option<Vec<VolumeDevice>>,
-    /// Resources that it needs, and limits.
+    /// Resources that the container requests, and its limits.
     pub resources: Option<Resources>,
 }
 
-/// A port a container listens on.
+/// A port of a container.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ContainerPort {
     /// The number.
     pub container_port: i32,
-    /// The name, for services to refer to.
+    /// The name of the port, which services can refer to.
     pub name: Option<String>,
     /// TCP, UDP or SCTP.
     #[schemars(extend("x-default" = "TCP", "enum" = ["TCP", "UDP", "SCTP"]))]
     pub protocol: Option<String>,
 }
 
-/// One variable of the environment.
+/// An environment variable.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -317,11 +319,11 @@ pub struct EnvVar {
     pub name: String,
     /// The value.
     pub value: Option<String>,
-    /// Source of the value instead.
+    /// Source of the value, in place of `value`.
     pub value_from: Option<EnvSource>,
 }
 
-/// Source of the value of a variable.
+/// Source of the value of an environment variable.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -340,7 +342,7 @@ pub struct EnvSource {
     pub secret_key_ref: Option<Open>,
 }
 
-/// An object that is kept as it is.
+/// An object that is stored unchanged.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Open {}
@@ -365,7 +367,7 @@ pub struct VolumeMount {
     pub mount_path: String,
 }
 
-/// Resources that a container needs, and limits.
+/// Resources that a container requests, and its limits.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Resources {
@@ -373,7 +375,7 @@ pub struct Resources {
     pub requests: Option<BTreeMap<String, QuantityText>>,
     /// Limits, by resource name.
     pub limits: Option<BTreeMap<String, QuantityText>>,
-    /// The claims of the Pod that it uses.
+    /// The claims of the Pod that the container uses.
     #[schemars(extend(
         "x-kubernetes-list-type" = "map",
         "x-kubernetes-list-map-keys" = ["name"],
@@ -382,11 +384,11 @@ pub struct Resources {
     pub claims: Option<Vec<NamedItem>>,
 }
 
-/// Source of files of containers.
+/// A volume of a Pod.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Volume {
-    /// The name, for volumeMounts to refer to.
+    /// The name of the volume, which volumeMounts refer to.
     pub name: String,
 }
 
@@ -395,17 +397,17 @@ pub struct Volume {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct DeploymentStatus {
-    /// The generation this is about.
+    /// The generation that the status describes.
     pub observed_generation: Option<i64>,
     /// Number of Pods that exist.
     pub replicas: Option<i32>,
-    /// Number of them that are made of the current template.
+    /// Number of Pods of the current template.
     pub updated_replicas: Option<i32>,
-    /// Number of them that are ready.
+    /// Number of ready Pods.
     pub ready_replicas: Option<i32>,
-    /// Number of them that have been ready for long enough.
+    /// Number of Pods that have been ready for at least minReadySeconds.
     pub available_replicas: Option<i32>,
-    /// Number of them that are missing.
+    /// Number of Pods that are still missing.
     pub unavailable_replicas: Option<i32>,
     /// Available, Progressing and ReplicaFailure.
     #[schemars(extend(
@@ -417,15 +419,15 @@ pub struct DeploymentStatus {
     pub conditions: Option<Vec<DeploymentCondition>>,
 }
 
-/// One thing that is or is not so.
+/// A condition of the object.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct DeploymentCondition {
-    /// When it was last looked at.
+    /// Time of the last update of the condition.
     #[schemars(extend("format" = "date-time"))]
     pub last_update_time: Option<String>,
-    /// The observation.
+    /// The condition.
     #[serde(flatten)]
     pub condition: Condition,
 }

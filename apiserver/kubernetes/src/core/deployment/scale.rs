@@ -15,13 +15,13 @@ use crate::core::value;
 /// The fields of a Scale.
 #[derive(JsonSchema)]
 pub struct ScaleFields {
-    /// Number of Pods that are wanted.
+    /// The desired number of Pods.
     pub spec: Option<ScaleSpec>,
     /// Number of Pods that exist.
     pub status: Option<ScaleStatus>,
 }
 
-/// Number of Pods that are wanted.
+/// The desired number of Pods.
 #[derive(JsonSchema)]
 pub struct ScaleSpec {
     /// The number.
@@ -31,9 +31,9 @@ pub struct ScaleSpec {
 /// Number of Pods that exist.
 #[derive(JsonSchema)]
 pub struct ScaleStatus {
-    /// The number. A client's zero is absent, as everywhere in protobuf.
+    /// The number. A zero from a client is omitted, as everywhere in protobuf.
     pub replicas: Option<i32>,
-    /// Their labels, as the text of a selector.
+    /// Labels of the Pods, as the text of a selector.
     pub selector: Option<String>,
 }
 

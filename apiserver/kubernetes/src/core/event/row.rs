@@ -7,20 +7,22 @@ use crate::core::value::{instant, text};
 
 /// Columns of the table. An event's name has no information, so it comes last.
 pub(crate) const COLUMNS: &[Column] = &[
-    Column::text("Last Seen", "The time since it was last seen").computed(last_seen),
+    Column::text("Last Seen", "The time since the last occurrence").computed(last_seen),
     Column::text("Type", "Normal or Warning").at(".type"),
-    Column::text("Reason", "Why it happened").at(".reason"),
-    Column::text("Object", "What it is about").computed(target),
-    Column::text("Subobject", "The part of the object it is about")
+    Column::text("Reason", "The reason of the event").at(".reason"),
+    Column::text("Object", "The object of the event").computed(target),
+    Column::text("Subobject", "The part of the object to which the event refers")
         .at(".involvedObject.fieldPath")
         .wide(),
-    Column::text("Source", "Who reports it").computed(source).wide(),
-    Column::text("Message", "What happened")
+    Column::text("Source", "The component that reports the event")
+        .computed(source)
+        .wide(),
+    Column::text("Message", "The message of the event")
         .computed(|event| text(event.value(), &["message"]).trim().into()),
-    Column::text("First Seen", "The time since it was first seen")
+    Column::text("First Seen", "The time since the first occurrence")
         .computed(|event| Cell::Age(first_seen(event.value())))
         .wide(),
-    Column::text("Count", "How often it was seen")
+    Column::text("Count", "Number of occurrences")
         .computed(count)
         .wide(),
     Column::NAME.wide(),

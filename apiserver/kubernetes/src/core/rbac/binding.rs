@@ -11,19 +11,19 @@ use serde_json::Value;
 use crate::core::rbac::GROUP;
 use crate::core::value;
 
-/// The fields of both kinds of binding.
+/// The fields of a RoleBinding and of a ClusterRoleBinding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BindingFields {
-    /// Subjects of the binding.
+    /// Subjects to which the role is granted.
     #[serde(default)]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub subjects: Option<Vec<Subject>>,
-    /// The role that is given. Cannot change: delete the binding and make another.
+    /// The granted role. Immutable: delete the binding and create another.
     pub role_ref: RoleRef,
 }
 
-/// Subject of a binding.
+/// Subject to which a role is granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
@@ -31,10 +31,10 @@ pub struct Subject {
     /// User, Group or ServiceAccount.
     pub kind: String,
     /// The API group of the kind: rbac.authorization.k8s.io for User and Group, empty for ServiceAccount;
-    /// filled in when it is left out.
+    /// defaulted if omitted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub api_group: String,
-    /// The name.
+    /// The name of the subject.
     #[serde(default)]
     pub name: String,
     /// The namespace of a ServiceAccount.
@@ -42,12 +42,12 @@ pub struct Subject {
     pub namespace: String,
 }
 
-/// The role a binding gives.
+/// The role that a binding grants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct RoleRef {
-    /// The API group, rbac.authorization.k8s.io; filled in when it is left out.
+    /// The API group, rbac.authorization.k8s.io; defaulted if omitted.
     #[serde(default)]
     pub api_group: String,
     /// Role (in a RoleBinding) or ClusterRole.
@@ -75,15 +75,15 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<BindingFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Role", "The role that is given").computed(role),
+    Column::text("Role", "The granted role").computed(role),
     Column::AGE,
-    Column::text("Users", "The users it is given to")
+    Column::text("Users", "The users with the role")
         .computed(|binding| subjects(binding, "User"))
         .wide(),
-    Column::text("Groups", "The groups it is given to")
+    Column::text("Groups", "The groups with the role")
         .computed(|binding| subjects(binding, "Group"))
         .wide(),
-    Column::text("ServiceAccounts", "The service accounts it is given to")
+    Column::text("ServiceAccounts", "The service accounts with the role")
         .computed(|binding| subjects(binding, "ServiceAccount"))
         .wide(),
 ];

@@ -23,46 +23,46 @@ pub struct RoleFields {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterRoleFields {
-    /// Permissions of the role: everywhere when a ClusterRoleBinding gives it, in one namespace when a
+    /// Permissions of the role: in the whole cluster if a ClusterRoleBinding grants it, in one namespace if a
     /// RoleBinding does.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub rules: Option<Vec<PolicyRule>>,
-    /// Takes the rules of other cluster roles instead, chosen by their labels.
+    /// Rule by which the permissions are aggregated from other cluster roles, in place of the role's own.
     pub aggregation_rule: Option<AggregationRule>,
 }
 
-/// One thing a role allows.
+/// A rule of a role.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyRule {
-    /// The verbs allowed: get, list, watch, create, update, patch, delete, deletecollection and special ones;
-    /// '*' is every verb.
+    /// The allowed verbs: get, list, watch, create, update, patch, delete, deletecollection and special ones;
+    /// '*' allows all verbs.
     #[serde(default)]
     pub verbs: Vec<String>,
-    /// The API groups; '' is the core group, '*' every group.
+    /// The API groups; '' is the core group, '*' allows all groups.
     #[serde(
         default,
         deserialize_with = "null_is_empty",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub api_groups: Vec<String>,
-    /// The resources, with their subresource where it has one ('shoots/binding'); '*' is every resource,
-    /// '*/scale' the subresource scale of each.
+    /// The resources, with a subresource if the rule is about one ('shoots/binding'); '*' allows all
+    /// resources, '*/scale' the subresource scale of all resources.
     #[serde(
         default,
         deserialize_with = "null_is_empty",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub resources: Vec<String>,
-    /// The names of objects the rule is limited to; none means no limit.
+    /// The names of the objects that the rule allows; an empty list allows all names.
     #[serde(
         default,
         deserialize_with = "null_is_empty",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub resource_names: Vec<String>,
-    /// Paths that are no resources, such as '/healthz'; a '*' at the end stands for any rest. Only in a
-    /// ClusterRole given by a ClusterRoleBinding.
+    /// Paths that are not resources, such as '/healthz'; a '*' at the end matches any suffix. Only in a
+    /// ClusterRole that a ClusterRoleBinding grants.
     #[serde(
         rename = "nonResourceURLs",
         default,
@@ -76,11 +76,11 @@ fn null_is_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Ve
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Selectors of the roles that a ClusterRole is put together of.
+/// Selectors of the cluster roles that are aggregated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AggregationRule {
-    /// Cluster roles that any of these selects lend their rules.
+    /// Cluster roles that match any of these are aggregated.
     #[serde(default)]
     pub cluster_role_selectors: Vec<LabelSelector>,
 }

@@ -104,7 +104,7 @@ ns/p.ocm (Placement p)
   Bound
   Berth agrees
 
-The last 20 changes, for 1 hour, in memory: it begins when the server was started.
+The last 20 changes, for 1 hour, in memory, since the start of the server.
 ";
     assert_eq!(printed(&history), expected);
 }
@@ -119,11 +119,11 @@ fn no_history_is_told_and_why() {
     };
     assert_eq!(
         none(json!({"keptIn": "Database", "perDecision": 5, "maxAgeSeconds": 0, "records": []})),
-        "No change of \"web\" is remembered.\nThe last 5 changes, in the server's database.\n"
+        "No changes of \"web\" are recorded.\nThe last 5 changes, in the server's database.\n"
     );
     assert_eq!(
         none(json!({"keptIn": "Database", "perDecision": 0, "maxAgeSeconds": 0, "records": []})),
-        "No change of \"web\" is remembered.\nThe server remembers no changes: --history-per-decision is 0.\n"
+        "No changes of \"web\" are recorded.\nThe server records no changes: --history-per-decision is 0.\n"
     );
 }
 

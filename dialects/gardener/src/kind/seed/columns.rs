@@ -10,7 +10,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text(
         "Status",
-        "Whether the seed's agent and system components are well",
+        "Whether the seed's agent and system components are healthy",
     )
     .at(".status.conditions[?(@.type==\"GardenletReady\")].status")
     .computed(|seed| {
@@ -18,9 +18,12 @@ pub(super) const COLUMNS: &[Column] = &[
             .map_or(UNKNOWN, |seed| status_cell(&seed.status))
             .into()
     }),
-    Column::text("Last Operation", "What the seed's agent is doing or did last")
-        .at(".status.lastOperation.state")
-        .computed(last_operation),
+    Column::text(
+        "Last Operation",
+        "The current or last operation of the seed's agent",
+    )
+    .at(".status.lastOperation.state")
+    .computed(last_operation),
     Column::text("Provider", "The provider type")
         .at(".spec.provider.type")
         .or(UNKNOWN),

@@ -27,26 +27,26 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::text("K8S Version", "The Kubernetes version")
         .at(".spec.kubernetes.version")
         .or(UNKNOWN),
-    Column::text("Hibernation", "Whether the cluster sleeps")
+    Column::text("Hibernation", "Whether the cluster is hibernated")
         .at(".status.isHibernated")
         .computed(|shoot| {
             read(shoot)
                 .map_or(UNKNOWN, |shoot| hibernation_cell(&shoot))
                 .into()
         }),
-    Column::text("Last Operation", "What is being done or was done last")
+    Column::text("Last Operation", "The current or last operation")
         .at(".status.lastOperation.state")
         .computed(last_operation),
     Column::text("Status", "The overall status")
         .at(".metadata.labels.shoot\\.gardener\\.cloud/status")
         .or("<pending>"),
-    Column::text("Purpose", "What the cluster is for")
+    Column::text("Purpose", "The purpose of the cluster")
         .at(".spec.purpose")
         .or_none()
         .wide(),
     Column::text(
         "Gardener Version",
-        "The version of the Gardener that takes care of the cluster",
+        "The version of the Gardener that manages the cluster",
     )
     .at(".status.gardener.version")
     .or(UNKNOWN)
