@@ -256,7 +256,7 @@ impl Place<'_> {
                 &name::slice(self.key, index),
             );
             let old = self.shown.get(&at.namespace, &at.name).map(|object| &**object);
-            match (left.get(&index), old) {
+            match (remaining.get(&index), old) {
                 (Some(slice), old) => {
                     let value = decision::render(settings, &decided, slice);
                     result.slices.push(at.clone());

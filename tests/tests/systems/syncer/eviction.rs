@@ -83,7 +83,7 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
         .json();
     assert!(
         seen["metadata"]["deletionTimestamp"].is_string(),
-        "{view_kubectl}"
+        "{seen}"
     );
     let copy = old.copy("deployment", "app", "web").expect("it is held");
     assert!(copy["metadata"]["deletionTimestamp"].is_null(), "{copy}");
