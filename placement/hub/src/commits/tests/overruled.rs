@@ -61,7 +61,7 @@ async fn what_the_hub_changes_whatever_is_written_stands_and_is_told() {
     let (world, error) = refused_update(["evil", "evil"], false).await;
     assert_eq!(error.why, WriteRefusal::Overruled);
     let message = &error.status.message;
-    assert!(message.contains("it stands"), "{message}");
+    assert!(message.contains("it is still stored"), "{message}");
     assert_eq!(writes(&world).len(), 2, "it is not fought for");
 }
 
