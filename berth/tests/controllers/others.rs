@@ -83,7 +83,10 @@ async fn what_another_scheduler_writes_is_put_right_twice_and_then_left_alone() 
     );
     let event = world.event("p", "Contested", 1).await;
     assert!(
-        event["message"].as_str().unwrap().contains("does not change it again"),
+        event["message"]
+            .as_str()
+            .unwrap()
+            .contains("does not change it again"),
         "{event}"
     );
 }

@@ -81,10 +81,7 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
     let seen = old
         .view_kubectl(hub, &["-n", "app", "get", "deployment", "web", "-o", "json"])
         .json();
-    assert!(
-        seen["metadata"]["deletionTimestamp"].is_string(),
-        "{seen}"
-    );
+    assert!(seen["metadata"]["deletionTimestamp"].is_string(), "{seen}");
     let copy = old.copy("deployment", "app", "web").expect("it is held");
     assert!(copy["metadata"]["deletionTimestamp"].is_null(), "{copy}");
     let stored = hub.kubectl("-n app get deployment web -o json").json();
