@@ -212,8 +212,8 @@ impl Chain {
             .collect()
     }
 
-    /// Runs the last plugins on the final object. Returns the guards of the commit in addition to those of
-    /// [`Chain::guards`].
+    /// Runs the last plugins on the final object. Returns the guards of the commit in addition to the guards
+    /// of [`Chain::guards`].
     ///
     /// # Errors
     /// The first refusal, as the client sees it.

@@ -1,8 +1,8 @@
 //! Auditing: `audit.k8s.io/v1` Events, as a [`Policy`] configures them, to a log file and to a webhook.
 //!
 //! Events for the log are never dropped: a full queue makes requests wait, and queued events are written
-//! before the server ends. Events for the webhook wait in a bounded buffer; those that do not fit are dropped
-//! and counted.
+//! before the server ends. Events for the webhook wait in a bounded buffer; events that do not fit are
+//! dropped and counted.
 
 mod batch;
 mod bodies;

@@ -115,7 +115,7 @@ impl Drop for Place {
     }
 }
 
-/// Limits of one class of requests: of all of them, and of those by unauthenticated callers, which get a
+/// Limits of one class of requests: of all requests, and of requests by unauthenticated callers, which get a
 /// sixteenth.
 #[derive(Debug)]
 pub(crate) struct Limiters {

@@ -1,4 +1,4 @@
-//! Lists of computed resources: names in order, and objects that are computed only for the pages with them.
+//! Lists of computed resources: the names are known in order, and an object is computed only for its page.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ pub(crate) struct Listings {
 
 impl Listings {
     pub(crate) fn new() -> Self {
-        // The largest possible listing is cached like any other, in place of all others.
+        // A listing over the limit is cached, too: it replaces all others.
         let weigh = |_: &u64, cached: &CachedListing| {
             u32::try_from(cached.listing.bytes()).map_or(KEEP_MOST, |bytes| bytes.min(KEEP_MOST))
         };
@@ -120,13 +120,14 @@ impl Listings {
         }
     }
 
-    /// Frees entries that are too old or too many; otherwise they would stay until the next list.
+    /// Frees expired and surplus entries, which would otherwise stay until the next list.
     pub(crate) fn tidy(&self) {
         self.cache.run_pending_tasks();
     }
 
     /// Caches `listing` for the next page of the same reader (`identity`). Returns the number for its token.
-    /// Numbers are random, so that those of another process or from before a restart are unknown here.
+    /// Numbers are random, so that a number of another process, or of this one before a restart, is unknown
+    /// here.
     pub(crate) fn keep(&self, identity: &str, listing: Arc<dyn Listing>) -> u64 {
         let number = Uuid::new_v4().as_u64_pair().0;
         let cached = CachedListing {

@@ -171,7 +171,7 @@ fn event_sizes() -> Histogram {
 }
 
 impl Metrics {
-    /// Creates all metrics, at zero, and those of the process.
+    /// Creates all metrics, at zero, and the metrics of the process.
     #[must_use]
     pub fn new() -> Self {
         let metrics = Self {
@@ -208,8 +208,8 @@ impl Metrics {
         add(&mut self.registry.lock());
     }
 
-    /// Adds the numbers of objects of the stored resources ([`stored`](crate::stored) returns those of
-    /// groups).
+    /// Adds the numbers of objects of the stored resources ([`stored`](crate::stored) returns the resources
+    /// of groups).
     pub fn count_stored(&self, stored: impl IntoIterator<Item = (GroupResource, Arc<dyn Store>)>) {
         let stored = objects::Objects::of(stored);
         self.register(|registry| registry.register_collector(Box::new(stored)));
@@ -321,7 +321,7 @@ impl Metrics {
         to.register_collector(Box::new(process::Process));
     }
 
-    /// Counts an answered request. `bytes` and `seconds` are those of the whole answer.
+    /// Counts an answered request. `bytes` and `seconds` are for the whole answer.
     pub(crate) fn answered(&self, labels: &Labels, code: u16, seconds: f64, bytes: u64, long_running: bool) {
         self.requests.get_or_create(&labels.outcome(code)).inc();
         if long_running {

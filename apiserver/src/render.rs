@@ -218,7 +218,7 @@ fn convert(served: &ServedVersion, object: &Object, parse: fn(&Object) -> Value)
         })
 }
 
-/// Returns the object without its managed fields, where the fields of `served` differ from those of the
+/// Returns the object without its managed fields, where the fields of `served` differ from the fields of the
 /// stored object.
 pub(crate) fn converted(served: &ServedVersion, object: &Object) -> Option<Value> {
     if object.api_version() == &*served.api_version {

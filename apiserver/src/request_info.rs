@@ -92,7 +92,7 @@ impl RequestInfo {
         self.is_resource && (self.verb == "watch" || self.verb == "proxy" || self.subresource == "proxy")
     }
 
-    /// Number of bytes of the request's selectors, including those below a proxy.
+    /// Number of bytes of the request's selectors, including selectors below a proxy.
     #[must_use]
     pub fn selectors(&self) -> usize {
         let length = |name: &str| self.query.first(name).map_or(0, str::len);

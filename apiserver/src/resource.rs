@@ -122,7 +122,7 @@ pub enum Backing {
     View(Arc<dyn View>),
 }
 
-/// Objects in custom storage of a program. Reads are those of any source; the program itself stores the
+/// Objects in custom storage of a program. Objects are read as from any source; the program itself stores the
 /// writes.
 #[async_trait]
 pub trait View: Source {
@@ -189,8 +189,8 @@ pub trait Computed: Send + Sync + 'static {
     }
 
     /// Replaces an object. The body has passed admission, the kind's schema and validation against the object
-    /// that [`Computed::get`] returned. Its `metadata.resourceVersion`, if present, was that object's. If the
-    /// object has changed since, return [`Status::conflict`]: the server then repeats a patch.
+    /// that [`Computed::get`] returned. Its `metadata.resourceVersion`, if present, matched that object. If
+    /// the object has changed since, return [`Status::conflict`]: the server then repeats a patch.
     ///
     /// # Errors
     /// The `Status` that the client receives.
@@ -207,7 +207,7 @@ pub trait Computed: Send + Sync + 'static {
         Err(Status::method_not_allowed())
     }
 
-    /// Returns the source of watches. Its objects are those of the lists, with the same resource versions. It
+    /// Returns the source of watches. It has the objects of the lists, with the same resource versions. It
     /// can be a [`MemoryStore`](berth_storage::MemoryStore) that the program fills.
     fn source(&self) -> Option<&dyn Source> {
         None
@@ -219,7 +219,7 @@ pub trait Computed: Send + Sync + 'static {
 pub struct Subresource {
     /// Name of the subresource, such as `binding`.
     pub name: &'static str,
-    /// API group of its bodies. An empty group and version mean those of the resource.
+    /// API group of its bodies. An empty group and version mean the group and version of the resource.
     pub group: &'static str,
     /// API version of its bodies; see `group`.
     pub version: &'static str,
@@ -262,8 +262,8 @@ pub trait SubresourceHandler: Send + Sync + 'static {
     /// own effort.
     fn effort(&self, info: &RequestInfo) -> usize;
 
-    /// Returns the API for requests to paths below the subresource, if it has one (`proxy`). Its verbs are
-    /// those of HTTP methods: `get`, `update`, `patch`.
+    /// Returns the API for requests to paths below the subresource, if it has one (`proxy`). Its verbs follow
+    /// from HTTP methods: `get`, `update`, `patch`.
     ///
     /// # Errors
     /// The `Status` that the client receives.

@@ -22,8 +22,8 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Marker in the extensions of a response whose body is a list: its bytes are those of the stored objects,
-/// joined on reading, and need no additional memory.
+/// Marker in the extensions of a response whose body is a list: its bytes are the bytes of the stored
+/// objects, joined on reading, and need no additional memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JoinedList;
 

@@ -14,7 +14,7 @@ const MOST: u64 = 100_000_000;
 enum Field {
     Name,
     Namespace,
-    /// A field of the kind's own, by its index.
+    /// A selectable field that the kind defines, by its index.
     Other(usize),
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Selection {
     /// Labels that every selected object has.
     needed: LabelPrint,
     fields: Vec<(Field, bool, String)>,
-    /// Selectable fields of the kind's own.
+    /// Selectable fields that the kind defines.
     others: &'static [SelectableField],
 }
 
@@ -133,8 +133,8 @@ impl Selection {
         object.print().covers(self.needed) && self.labels.matches(object.meta().labels())
     }
 
-    /// Whether `object` matches the field selector. Without the `texts` of the kind's own fields, these are
-    /// not compared.
+    /// Whether `object` matches the field selector. Without `texts`, the fields that the kind defines are not
+    /// compared.
     fn selects_fields(&self, object: &Object, texts: Option<&[Box<str>]>) -> bool {
         let meta = object.meta();
         self.fields.iter().all(|(field, equal, wanted)| {

@@ -51,7 +51,8 @@ pub struct ConnectionLimits {
     /// Highest number of bytes of a request's head.
     pub header_bytes: u32,
     /// Highest number of connections of peers that are not identified yet, by certificate or by an
-    /// authenticated request; one more closes the one with the longest idle time. 0 means unlimited.
+    /// authenticated request. One more connection closes the connection with the longest idle time. 0 means
+    /// unlimited.
     pub strangers: usize,
 }
 
@@ -282,7 +283,7 @@ impl ServeState {
             }
         }
         drop((listener, open_listener));
-        // The connections are signalled to finish their requests; those that do not are aborted.
+        // The connections are signalled to finish their requests; connections that do not finish are aborted.
         finish.cancel();
         self.closing.cancel();
         let drained = async {

@@ -67,7 +67,7 @@ impl TableForm {
             object.cells(served.kind()).write(self.now, out);
             out.extend_from_slice(OBJECT);
         } else {
-            // The object's own cells are those of the kind under which it is stored.
+            // The object's own cells are cells of the kind under which it is stored.
             self.cells(&object.row(served.kind()), out);
         }
         match self.include {

@@ -34,7 +34,8 @@ struct State {
 }
 
 impl Patience {
-    /// Returns the time limit of the present task; an unused one where there is none (HTTP/1.1, tests).
+    /// Returns the time limit of the present task, or an unused limit for a task without one (HTTP/1.1,
+    /// tests).
     pub(crate) fn of_task() -> Self {
         PATIENCE.try_with(Clone::clone).unwrap_or_default()
     }

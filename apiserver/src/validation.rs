@@ -121,8 +121,8 @@ fn annotations(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Validates finalizers. Those of Kubernetes' own kinds (`own`) must have a domain; for other kinds a missing
-/// domain is a warning.
+/// Validates finalizers. Finalizers of Kubernetes' own kinds (`own`) must have a domain; for other kinds a
+/// missing domain is a warning.
 fn finalizers(fields: &Fields, own: bool, errors: &mut Vec<FieldError>) {
     let list = strings(fields.get("finalizers"));
     for (index, finalizer) in list.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Opening handshake of a WebSocket (RFC 6455): a watch is answered with one message per event where its
 //! request opens a WebSocket (docs/reference.md, "Lists and watches").
 //!
-//! The answer is that of any watch, but with status 101; `serve` sends the lines of its body as messages once
-//! the connection has switched.
+//! The answer is the same as for any watch, but with status 101; `serve` sends the lines of its body as
+//! messages once the connection has switched.
 
 use axum::body::Body;
 use base64::Engine;

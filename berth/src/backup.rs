@@ -151,7 +151,7 @@ fn copy(from: &Path, to: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes the objects: those of the running server, or of the file where none runs.
+/// Writes the objects of the running server, or of the file where none runs.
 fn objects(args: &BackupArgs, out: &mut dyn Write) -> Result<Contents> {
     let file = args.data_dir.join(FILE);
     ensure!(

@@ -33,7 +33,7 @@ pub(crate) use started::ServerArguments;
 
 /// The largest page of a list.
 const PAGE: usize = 500;
-/// Most objects of a resource that are considered.
+/// Highest number of objects of a resource that are considered.
 const MOST: usize = 20_000;
 /// The exit code where Berth is not installed, and nothing is wrong.
 const NOT_INSTALLED: u8 = 3;
@@ -250,7 +250,7 @@ impl CheckSubject<'_> {
     }
 }
 
-/// The server's version in comparison with this program's.
+/// Comparison of the server's version with the version of this program.
 fn versions(stated: &str) -> Finding {
     let own = env!("CARGO_PKG_VERSION");
     match stated.split_once("+berth.") {

@@ -1,8 +1,8 @@
 //! The controllers in the program: their selection, their store, their metrics, and the events of
 //! decisions.
 //!
-//! The runtime is [`berth_engine::controller`]. Here it is joined with the server's registry, metrics
-//! and configuration. Every binding has an event, also one that a client creates.
+//! The runtime is [`berth_engine::controller`]. Here it is joined with the server's registry, metrics and
+//! configuration. Every binding has an event, even if a client created the binding.
 
 mod election;
 mod event;
@@ -76,8 +76,8 @@ pub struct Environment<'a> {
 }
 
 impl Environment<'_> {
-    /// Starts the controllers of `selection` whose demands are served here. With events, it also starts
-    /// the writer of events and the removal of old ones.
+    /// Starts the controllers of `selection` whose demands are served here. With events, it also starts the
+    /// writer of events and the removal of old events.
     ///
     /// # Errors
     /// When the engine has an observer of its bindings already.
@@ -124,7 +124,7 @@ impl Environment<'_> {
         self.registry.index().preferred(resource).is_some()
     }
 
-    /// The reconcilers of `selection` whose dialect places demands here, except those that a program of
+    /// The reconcilers of `selection` whose dialect places demands here, except reconcilers that a program of
     /// the hub replaces.
     fn reconcilers(&self, selection: &Selection) -> Vec<&'static str> {
         let dialects = self.engine.dialects();

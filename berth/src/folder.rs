@@ -1,5 +1,5 @@
-//! `berth console -f`: a folder of files in the console, decided as `berth simulate --independent` does, with
-//! no server (docs/console.md, "Files").
+//! `berth console -f`: shows a folder of files in the console, with the decisions of `berth simulate
+//! --independent` and without a server (docs/console.md, "Files").
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -63,7 +63,7 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The files, as the page names them.
+/// Text that names the files on the page.
 fn joined(paths: &[PathBuf]) -> String {
     let first = paths.first().map(|path| path.display().to_string());
     match paths.len() {
@@ -82,7 +82,7 @@ pub(crate) fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<
         return Err(unread.iter().map(ToString::to_string).collect());
     }
     let inputs = documents.into_iter().map(input);
-    // Files are judged as by `simulate`.
+    // The findings about the files are the same as in `simulate`.
     let simulation = Simulation::load(&dialects, &catalog, defaults, inputs, now);
     told(&unread, simulation.findings(), false)?;
     Ok(simulation.into_objects())

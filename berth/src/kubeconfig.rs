@@ -48,7 +48,7 @@ pub enum KubeconfigError {
     /// The certificate could not be created.
     #[error(transparent)]
     Certificate(#[from] CertsError),
-    /// The file could not be put together.
+    /// The file could not be rendered.
     #[error("writing the kubeconfig: {0}")]
     Yaml(String),
 }
@@ -71,8 +71,8 @@ impl Kubeconfig {
     /// for the server at `server` (`https://host:port`).
     ///
     /// # Errors
-    /// When the name is empty, or one of Berth's own actors' and `force` is not set; when the certificate
-    /// cannot be made.
+    /// When the name is empty, when it is the name of one of Berth's own actors and `force` is not set, or
+    /// when the certificate cannot be created.
     pub fn issue(
         folder: &Folder,
         server: &str,
@@ -201,7 +201,7 @@ impl Kubeconfig {
     }
 }
 
-/// Checks that `user` is not a user whose writes guards let pass.
+/// Checks that `user` is not exempt from guards.
 fn check_name(user: &str) -> Result<(), KubeconfigError> {
     if user.starts_with(RESERVED) {
         return Err(KubeconfigError::Reserved(user.to_owned()));

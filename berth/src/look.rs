@@ -39,7 +39,7 @@ pub enum About<'a> {
 /// Opens the source of answers: the server, or this process from the objects that it reads.
 ///
 /// # Errors
-/// When no server answers, or it has nothing to read.
+/// When no server answers, or there is nothing to read.
 pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About<'_>) -> Result<Source> {
     if let Some(Origin::Files(path)) = &origin.from {
         let namespace = connection.namespace.as_deref().unwrap_or("default");
@@ -186,8 +186,8 @@ async fn of_files(path: PathBuf, namespace: &str, rules: Option<RulesChoice>) ->
     Ok(Source::within(Client::new(served.client()), namespace, served))
 }
 
-/// The valid objects in their stored form, and all problems of objects. They are judged as by
-/// `simulate`, so that both commands give equal answers about one hub.
+/// The valid objects in their stored form, and all problems of objects. They are validated as in `simulate`,
+/// so that both commands give equal answers about one hub.
 fn objects(
     inputs: impl IntoIterator<Item = Input>,
     now: Timestamp,

@@ -166,8 +166,8 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
     }
     let chosen = &args.installation;
     let mut objects = match args.set {
-        // CustomResourceDefinitions are the same for all installations. Those of systems are printed
-        // only where systems are named.
+        // CustomResourceDefinitions are the same for all installations. The definitions of systems are
+        // printed only where systems are named.
         Set::Crds if chosen.source.is_empty() && !args.systems => {
             objects(&Installation::default(), Set::Crds)
         }

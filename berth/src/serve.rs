@@ -100,7 +100,8 @@ impl Signals {
 pub async fn run(args: ServeArgs) -> Result<()> {
     let options = Options::try_from(args)?;
     let running = Standalone::start(options).await?;
-    // Before the server starts: a caller may send a signal as soon as it serves.
+    // The handlers are installed before the server starts, since a caller may send a signal as soon as it
+    // serves.
     let signals = Signals::listen()?;
     berth_commands::say!("serving on https://{}", running.running.address);
     if running.kubeconfig.exists() {
@@ -138,8 +139,8 @@ pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
 }
 
 impl Standalone {
-    /// Starts a server: opens the store, creates the objects of a new one, waits until every decision
-    /// can be read, and opens the port.
+    /// Starts a server: opens the store, creates the objects of a new store, waits until every decision can
+    /// be read, and opens the port.
     ///
     /// # Errors
     /// When any of that fails; the error names the file or address.

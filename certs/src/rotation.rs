@@ -148,7 +148,7 @@ impl SharedAuthorities {
         Authority::from_pem(&self.current, place, now)
     }
 
-    /// Every trusted CA, in PEM; the one that signs comes first.
+    /// Every trusted CA, in PEM; the CA that signs comes first.
     #[must_use]
     pub fn bundle(&self) -> String {
         let next = self.next.as_ref().map(|next| next.certificate.as_str());

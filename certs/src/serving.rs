@@ -30,7 +30,7 @@ pub struct ServingCertificate {
 
 struct Current {
     key: Arc<CertifiedKey>,
-    /// Content of the certificate file; the next field has that of the key file.
+    /// Content of the certificate file; the next field has the content of the key file.
     certificate: Vec<u8>,
     private: Vec<u8>,
     not_before: Timestamp,
@@ -103,9 +103,9 @@ impl ServingCertificate {
         }))
     }
 
-    /// Issues a certificate of `next`, unless the one in use is already of that CA, and returns whether it
-    /// did. Only for certificates created by [`ServingCertificate::shared`]; other ones have a CA of their
-    /// own.
+    /// Issues a certificate of `next`, unless the certificate in use is already of that CA. Returns whether a
+    /// certificate was issued, which happens only after [`ServingCertificate::shared`]: other certificates
+    /// have their own CA.
     ///
     /// # Errors
     /// When the certificate cannot be issued; the old one stays in use.

@@ -14,7 +14,7 @@ use crate::stores::Storage;
 /// The image of this version.
 pub const IMAGE: &str = concat!("berth:v", env!("CARGO_PKG_VERSION"));
 
-/// Number of servers where several can run, so that one may be unavailable at any time.
+/// Number of servers of an installation that can have several: one of them may be unavailable at any time.
 pub const REPLICAS: u16 = 2;
 
 /// The system that is off by default, even in installations for all systems. kcp reads and writes
@@ -46,7 +46,7 @@ pub enum Certificates {
 pub struct Installation {
     /// Service that receives requests for Berth.
     pub service: Service,
-    /// Every system Berth serves.
+    /// The systems that Berth serves.
     pub dialects: Vec<Arc<dyn Dialect>>,
     /// The systems that are off.
     pub off: BTreeSet<&'static str>,
@@ -56,9 +56,9 @@ pub struct Installation {
     pub image: String,
     /// Number of servers, which is 1 with an embedded store.
     pub replicas: u16,
-    /// Place where Berth stores objects: in memory only where all of them are copies of the hub's.
+    /// Place where Berth stores objects: in memory only if all of them are copies of the hub's objects.
     pub storage: Storage,
-    /// The client URLs of etcd, where Berth stores objects there.
+    /// The client URLs of etcd, if Berth stores objects in etcd.
     pub etcd_servers: Vec<String>,
     /// Mode: Berth decides, or only observes the hub, without the right to write there.
     pub mode: Mode,
@@ -141,6 +141,7 @@ impl Installation {
             .iter()
             .filter(|dialect| !self.on_hub.contains(dialect.name()))
     }
+
     /// Resources of the kinds that Berth stores itself.
     pub(crate) fn owned_resources(&self) -> Vec<GroupResource> {
         let kinds = self.owned_dialects().flat_map(|dialect| dialect.kinds());

@@ -1,5 +1,5 @@
-//! Rights of Berth itself on a hub: only those that the code needs (docs/security.md, "What Berth may
-//! do on a hub").
+//! Rights of Berth itself on a hub: only rights that the code needs (docs/security.md, "What Berth may do on
+//! a hub").
 
 use berth_aggregation::policies;
 use berth_apiserver::authn::delegated;

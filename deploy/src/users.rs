@@ -13,7 +13,7 @@ use super::Installation;
 const READ: [&str; 3] = ["get", "list", "watch"];
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
 
-/// Resources that the users of `dialects` work with. Kubernetes' own roles already have rules for
+/// Resources with which the users of `dialects` work. Kubernetes' own roles already have rules for
 /// Kubernetes' own kinds.
 #[must_use]
 pub fn reach(dialects: &[Arc<dyn Dialect>]) -> Reach {

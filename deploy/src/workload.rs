@@ -10,7 +10,7 @@ use crate::stores::Storage;
 
 /// The label that every Pod of Berth has, among others.
 pub const LABEL: (&str, &str) = ("app.kubernetes.io/name", "berth");
-/// The port that the container listens on.
+/// The port on which the container listens.
 const PORT: u16 = 7443;
 /// A user without rights anywhere.
 const USER: u32 = 65532;
@@ -21,7 +21,7 @@ const TLS: &str = "/etc/berth/tls";
 /// Limits on processors and memory, for fleets of some thousand clusters and placements. The memory
 /// includes that of requests (`--max-bytes-inflight`).
 const LIMITS: (&str, &str) = ("2", "1Gi");
-/// The ports outside the cluster's Pods that Berth connects to: DNS, kube-apiserver, etcd.
+/// The ports outside the cluster's Pods to which Berth connects: DNS, kube-apiserver, etcd.
 const PEERS: [(u16, &str); 7] = [
     (53, "UDP"),
     (53, "TCP"),

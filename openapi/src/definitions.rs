@@ -1,4 +1,4 @@
-//! Definitions: one for each served kind and its list, and those of `meta/v1` that all of them use.
+//! Definitions: one for each served kind and its list, and the definitions of `meta/v1` that all of them use.
 //!
 //! They are written in the form of OpenAPI v3; v2 rewrites the references.
 

@@ -139,8 +139,8 @@ pub(crate) const NAME: Parameter = parameter("name", "string", "The name of the 
 /// The path parameter `namespace`.
 pub(crate) const NAMESPACE: Parameter = parameter("namespace", "string", "The namespace of the object.");
 
-/// Media types of patches: first the one only for stored kinds, then two for every kind, and last the one
-/// only for Kubernetes' own kinds.
+/// Media types of patches: first the type only for stored kinds, then two types for every kind, and last the
+/// type only for Kubernetes' own kinds.
 const PATCHES: [&str; 4] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",

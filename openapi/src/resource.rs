@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Kind, KindInfo, Schema};
 
-/// One served resource. Its verbs are those of its [`KindInfo`].
+/// One served resource. Its verbs are the verbs of its [`KindInfo`].
 #[derive(Clone)]
 pub struct ResourceDoc {
     /// Kind of the resource.
@@ -23,7 +23,7 @@ pub struct ResourceDoc {
 pub struct SubresourceDoc {
     /// Name of the subresource, such as `binding`.
     pub name: &'static str,
-    /// API group of its bodies; an empty group and version mean those of the resource.
+    /// API group of its bodies; an empty group and version mean the group and version of the resource.
     pub group: &'static str,
     /// API version of its bodies.
     pub version: &'static str,

@@ -145,8 +145,8 @@ impl Encryption {
         }
     }
 
-    /// Encrypts those of `resources` that no rule encrypts as well, with a key that no other process knows.
-    /// Opening a store drops their values: they are copies, which are created again.
+    /// Also encrypts the `resources` that no rule encrypts, with a key that no other process knows. Opening a
+    /// store drops their values: they are copies, which are created again.
     ///
     /// # Errors
     /// When the system has no random numbers.

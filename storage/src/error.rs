@@ -18,7 +18,7 @@ pub enum StoreError {
         /// Key of the object.
         key: Key,
     },
-    /// The object (or that of a guard) is at another revision than expected.
+    /// The object (or the object of a guard) is at another revision than expected.
     #[error("{key} is at revision {have:?}, not {want:?}")]
     Conflict {
         /// Key of the object.

@@ -67,7 +67,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Returns the memory that this entry is charged with: that of the new object, or of the deleted one.
+    /// Returns the memory that counts for this entry: the size of the new object, or of the deleted object.
     fn size(&self) -> usize {
         let change = &self.event.change;
         let object = change.new.as_ref().or(change.old.as_ref());

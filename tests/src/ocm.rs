@@ -20,7 +20,7 @@ pub const USER: &str = "system:serviceaccount:open-cluster-management-hub:placem
 pub const DECISIONS: &str = "placementdecisions.cluster.open-cluster-management.io";
 /// The full name of the resource of requests.
 pub const PLACEMENTS: &str = "placements.cluster.open-cluster-management.io";
-/// Most passes over all requests until their decisions no longer change.
+/// Highest number of passes over all requests until their decisions no longer change.
 const ROUNDS: usize = 10;
 
 /// Creates OCM's own definitions, its namespace, and the rights of its placement controller.

@@ -37,7 +37,7 @@ impl OutOfBudget {
 }
 
 /// Highest cost of all policies together for one write, each with all its parameters: ten times the limit of
-/// one policy. Beyond it their `failurePolicy` decides, as where one policy alone costs too much.
+/// one policy. Beyond it their `failurePolicy` decides, as for a single policy that costs too much.
 pub(crate) const WRITE_LIMIT: u64 = 10 * POLICY_LIMIT;
 
 /// Cost of evaluating a policy, in addition to its expressions.
@@ -96,7 +96,7 @@ impl<'a, 's> Evaluation<'a, 's> {
         }
     }
 
-    /// Counts the costs as those of match conditions.
+    /// Counts the costs as costs of match conditions.
     pub(crate) fn of_conditions(self) -> Self {
         Self {
             remaining: MATCH_CONDITIONS_LIMIT,

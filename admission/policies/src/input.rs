@@ -71,8 +71,8 @@ impl Input {
     }
 }
 
-/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest omits
-/// when it is empty (`subResource`, `userInfo.uid`).
+/// The request without its objects. As in kube-apiserver, fields that an AdmissionRequest omits when they are
+/// empty are absent in CEL (`subResource`, `userInfo.uid`).
 fn request(subject: &Subject<'_>, version: &str) -> Json {
     let request = client::request("", &Subject { ..*subject }, version, None);
     let Json::Object(mut fields) = request else {

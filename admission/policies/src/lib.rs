@@ -1,10 +1,10 @@
 //! ValidatingAdmissionPolicy and MutatingAdmissionPolicy, evaluated as kube-apiserver evaluates them, for the
 //! kinds that a server stores itself.
 //!
-//! [`Policy`] is one policy, compiled; [`Enforcer`] holds those in force and answers the admission
+//! [`Policy`] is one policy, compiled; [`Enforcer`] holds the policies in force and answers the admission
 //! chain. Evaluating is pure: it reads the data of a [`Surroundings`] (policies, bindings, namespaces,
-//! parameters) in place. Access reviews may take time, so they are collected and made, and then
-//! everything is evaluated again with their answers.
+//! parameters) in place. Access reviews may take time, so they are collected and made, and then everything is
+//! evaluated again with their answers.
 //!
 //! Start reading at [`Policy`].
 #![doc = include_str!("../README.md")]

@@ -160,7 +160,7 @@ impl Policy {
     }
 
     /// Logs why the policy could not be evaluated, once for each problem in a row: every write may have the
-    /// same one.
+    /// same problem.
     pub(crate) fn tell(&self, policy_type: PolicyType, binding: &str, problem: &str) {
         let mut last_problem = self.last_problem.lock();
         if *last_problem != problem {

@@ -42,8 +42,8 @@ pub trait Catalog: Send + Sync + 'static {
     /// [`ParamError::Unknown`] when no served kind matches.
     fn find(&self, kind: &ParamKind) -> Result<(), ParamError>;
 
-    /// Objects of `kind`: those in `namespace` if the kind is namespaced, and only the one named `name` if it
-    /// is given.
+    /// Objects of `kind`, in `namespace` if the kind is namespaced; only the object `name` if a name is
+    /// given.
     ///
     /// # Errors
     /// Reason why the objects are not known.

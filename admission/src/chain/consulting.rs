@@ -37,7 +37,7 @@ impl Chain {
 
     /// Lets policies and webhooks change `object`, after the plugins; `object` is null on delete. The plugins
     /// run again over these changes, and then the policies and webhooks with a reinvocation policy. Returns
-    /// the names of those that changed the object.
+    /// the names of the policies and webhooks that changed the object.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.

@@ -10,7 +10,7 @@ use crate::error::HubError;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Kubeconfigs {
-    /// Client for objects, and for requests without a file of their own.
+    /// Client for objects, and for requests without a separate file.
     pub objects: Option<PathBuf>,
     /// Client for TokenReviews and the ConfigMap extension-apiserver-authentication.
     pub authentication: Option<PathBuf>,

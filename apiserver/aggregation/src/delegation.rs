@@ -76,7 +76,8 @@ impl Delegation {
         .await
     }
 
-    /// Reads the client CAs and front proxies that the hub trusts. Those of `given` take precedence.
+    /// Reads the client CAs and front proxies that the hub trusts. The CAs and front proxies of `given` take
+    /// precedence.
     ///
     /// # Errors
     /// When the ConfigMap is required but cannot be read, or when one CA would be trusted for users and for

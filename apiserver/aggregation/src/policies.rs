@@ -150,8 +150,8 @@ impl Policies {
         Ok(tasks)
     }
 
-    /// Puts the webhooks of `configurations`, which are keyed by name, in force. Unchanged ones keep their
-    /// connections.
+    /// Puts the webhooks of `configurations`, which are keyed by name, in force. Unchanged webhooks keep
+    /// their connections.
     fn replace(&self, webhook_type: WebhookType, configurations: &BTreeMap<String, Arc<Value>>) {
         let before = Arc::clone(self.hooks.read().of(webhook_type));
         let now: Arc<[_]> = self.maker.all(configurations, &before).into();

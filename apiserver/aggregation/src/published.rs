@@ -36,7 +36,7 @@ pub struct StaticTrust {
     pub allowed_names: Vec<String>,
 }
 
-/// Trust that a hub publishes; that of the command line takes precedence.
+/// Trust that a hub publishes; the trust of the command line takes precedence.
 pub(super) struct PublishedTrust {
     maps: Api<ConfigMap>,
     given: StaticTrust,
@@ -131,7 +131,7 @@ fn log(result: Result<(), HubError>) {
     }
 }
 
-/// Merges the trust in certificates: `given` from the command line, or otherwise that of the ConfigMap's
+/// Merges the trust in certificates: `given` from the command line, or otherwise the trust of the ConfigMap's
 /// `data`.
 fn merge_trust(
     given: &StaticTrust,

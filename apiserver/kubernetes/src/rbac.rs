@@ -82,7 +82,7 @@ impl Rbac {
         covering::uncovered(held_rules(&compiled, user, namespace), wanted, limit)
     }
 
-    /// The rules of the role that a binding in `namespace` refers to; `None` when the role does not exist.
+    /// The rules of the role to which a binding in `namespace` refers; `None` when the role does not exist.
     #[must_use]
     pub fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<Arc<[PolicyRule]>> {
         self.current().rules_of(role, namespace)
@@ -101,7 +101,7 @@ impl Rbac {
     }
 }
 
-/// The rules of a user. Those of a role with several bindings occur only once.
+/// The rules of a user. The rules of a role with several bindings occur only once.
 fn held_rules<'a>(
     compiled: &'a CompiledRules,
     user: &UserInfo,

@@ -26,7 +26,7 @@ pub trait Deliver: Send + Sync + 'static {
     async fn deliver(&self, events: Bytes) -> Result<(), NotDelivered>;
 }
 
-/// Limits of batches of events. The defaults are kube-apiserver's.
+/// Limits of batches of events. The defaults are the same as in kube-apiserver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
     /// Highest number of events in the buffer.

@@ -107,7 +107,7 @@ impl ChainBuilder {
         self
     }
 
-    /// Sets another clock than the system's.
+    /// Sets a clock other than the system clock.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;

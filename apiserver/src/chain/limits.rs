@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Limits of requests. The defaults are kube-apiserver's.
+/// Limits of requests. The defaults are the same as in kube-apiserver.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {

@@ -24,7 +24,7 @@ use crate::negotiation;
 use crate::request_info::RequestInfo;
 use crate::respond::{Failure, Progress};
 
-/// Header that links this server's audit events with those of the kube-apiserver before it.
+/// Header that links this server's audit events with the events of the kube-apiserver before it.
 pub(super) const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");

@@ -217,7 +217,7 @@ pub(crate) fn duplicate_fields(paths: &[String]) -> Vec<String> {
 
 /// Reports `found` (problems of the body's text) and unknown fields as the client requested; the error begins
 /// with "strict decoding error: ". As in kube-apiserver, unknown fields of kinds with an `own` type come
-/// first: they are found during parsing, those of custom resources later.
+/// first: they are found during parsing, unknown fields of custom resources later.
 pub(crate) fn check_fields(
     own: bool,
     validation: FieldValidation,

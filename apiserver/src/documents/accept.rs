@@ -36,7 +36,7 @@ pub(super) fn of(values: GetAll<'_, HeaderValue>) -> Vec<Clause> {
     clauses
 }
 
-/// The clauses of one header value, without those of quality 0.
+/// The clauses of one header value, without clauses of quality 0.
 pub(super) fn parse(text: &str) -> Vec<Clause> {
     text.split(',')
         .map(str::trim)

@@ -1,4 +1,4 @@
-//! `patch` with `application/apply-patch+yaml`: the fields of one manager are merged with those of the
+//! `patch` with `application/apply-patch+yaml`: the fields of one manager are merged with the fields of the
 //! others.
 
 mod config;

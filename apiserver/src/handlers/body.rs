@@ -54,7 +54,7 @@ impl Cx<'_> {
     }
 
     /// The fields of `value` that its kind does not have, and that `before` does not have: Kubernetes' own
-    /// kinds have the fields of their messages, all others those of their schema.
+    /// kinds have the fields of their messages, all others have the fields of their schema.
     pub(super) fn unknown_fields(
         &self,
         expected: ExpectedType<'_>,

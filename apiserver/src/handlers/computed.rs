@@ -57,7 +57,7 @@ struct Rest<'a> {
     cx: &'a Cx<'a>,
     selection: Selection,
     listing: Arc<dyn Listing>,
-    /// Number of the cached listing, if it is the one of earlier pages.
+    /// Number of the cached listing, if earlier pages used the same listing.
     listing_number: Option<u64>,
     /// Index of the first object of the page.
     first: usize,

@@ -59,7 +59,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     cx.list(accepted, page).await
 }
 
-/// Highest number of objects that an answer has, if the request has `limit`; 0 means all.
+/// Highest number of objects in the answer to a request with `limit`; 0 means all.
 pub(super) fn most(accepted: MediaType, limit: usize) -> usize {
     match accepted.shape {
         Shape::Table(_) if is_whole(limit) => 0,
@@ -110,8 +110,8 @@ fn freshness(options: &ListOptions) -> At {
         (Some(Revision(0)), _) => At::Any,
         (Some(revision), Some(Match::Exact)) => At::Exact(revision),
         (Some(revision), Some(Match::NotOlderThan)) => At::NotOlderThan(revision),
-        // Without `resourceVersionMatch`, a page has always been of exactly that revision, and a whole list
-        // at least of it.
+        // Without `resourceVersionMatch`, the legacy rule applies: a page has exactly the requested revision,
+        // and a complete list has at least this revision.
         (Some(revision), None) if options.limit > 0 => At::Exact(revision),
         (Some(revision), None) => At::NotOlderThan(revision),
     }
@@ -153,8 +153,7 @@ async fn following(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
     }
 }
 
-/// Caches the list for the following pages: a store does that itself, and for a projection the server does
-/// it.
+/// Caches the list for the following pages: in the store, or in the server for a projection.
 fn hold(cx: &Cx<'_>, collection: &Collection) {
     match cx.served.store() {
         Some(store) => store.hold(cx.served.stored, collection),

@@ -81,7 +81,7 @@ impl PatchRequest {
             decode::own_types(&value, schema, expected).map_err(invalid)?;
         }
         same_uid(cx, &value, before)?;
-        // Unknown fields are kept. Those that existed before the patch are not reported.
+        // Unknown fields are kept, and reported unless they existed before the patch.
         let unknown = || cx.unknown_fields(expected, schema, &value, before);
         decode::check_fields(
             cx.served.has_own_type(),

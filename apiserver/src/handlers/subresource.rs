@@ -109,7 +109,8 @@ impl<'a> Custom<'a> {
         }
     }
 
-    /// The schema of its bodies; the resource's schema where the bodies are of the resource's own kind.
+    /// The schema of the subresource's bodies; for bodies of the resource's own kind, the schema of the
+    /// resource.
     fn schema(&self) -> Option<&Schema> {
         let served = self.cx.served;
         let own =

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// Limit of additional work, as a multiple of all places. A user without running work is admitted although
-/// all places are occupied, up to this limit. Then other users' work gets only a share of the processors.
+/// Limit of all running work, as a multiple of the places. Up to this limit, a user without running work is
+/// admitted although all places are occupied. The work of other users then gets only a share of the
+/// processors.
 const BEYOND: usize = 2;
 
 /// Places, and the queue of requests that wait for one.
 #[derive(Debug)]
 pub(super) struct Queue {
-    most: usize,
+    places: usize,
     state: Mutex<State>,
 }
 
@@ -60,9 +61,9 @@ impl Drop for Place {
 }
 
 impl Queue {
-    pub(super) fn new(most: usize) -> Arc<Self> {
+    pub(super) fn new(places: usize) -> Arc<Self> {
         Arc::new(Self {
-            most,
+            places,
             state: Mutex::default(),
         })
     }
@@ -88,7 +89,7 @@ impl Queue {
     fn admit(self: &Arc<Self>) {
         loop {
             // The place is sent outside of the lock: a dropped receiver returns it at once.
-            let Some((user, sender)) = self.state.lock().begin(self.most) else {
+            let Some((user, sender)) = self.state.lock().begin(self.places) else {
                 return;
             };
             let queue = Arc::clone(self);
@@ -124,8 +125,8 @@ impl State {
     }
 
     /// Returns the next waiting request that may begin.
-    fn begin(&mut self, most: usize) -> Option<(Arc<str>, oneshot::Sender<Place>)> {
-        let (free, beyond) = (self.running < most, self.running < most * BEYOND);
+    fn begin(&mut self, places: usize) -> Option<(Arc<str>, oneshot::Sender<Place>)> {
+        let (free, beyond) = (self.running < places, self.running < places * BEYOND);
         let users = &self.users;
         let may = |user: &Arc<str>| free || beyond && users.get(user).is_some_and(|own| own.running == 0);
         let turn = self.turns.iter().position(may)?;

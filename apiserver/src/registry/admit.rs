@@ -52,7 +52,7 @@ pub(crate) trait Candidate: Send {
     fn show(&mut self, _value: &mut Value) {}
 
     /// Removes the fields of [`Candidate::show`], and restores fields that policies and webhooks must not
-    /// change. `changers` are the names of those that changed the object.
+    /// change. `changers` are the names of the policies and webhooks that changed the object.
     ///
     /// # Errors
     /// When such a field was changed and cannot be reset silently.
@@ -124,7 +124,8 @@ impl Admission<'_> {
         Ok((value, guards))
     }
 
-    /// Lets policies and webhooks change `value`. Returns the names of those that changed it.
+    /// Lets policies and webhooks change `value`. Returns the names of the policies and webhooks that changed
+    /// it.
     async fn change(&self, subject: &Subject<'_>, value: &mut Value) -> Result<Vec<Arc<str>>, Status> {
         let mut recorded = PolicyNotes::default();
         let result = self.chain.mutate_by_policies(subject, value, &mut recorded).await;

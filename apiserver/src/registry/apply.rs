@@ -27,7 +27,8 @@ pub struct ApplyConfiguration<'a> {
     pub subresource: &'static str,
     /// The configuration, in any served version.
     pub config: &'a Value,
-    /// Revision that the controller decided on; `None` where the object must not exist yet.
+    /// Revision of the object that the controller read for its decision; `None` where the object must not
+    /// exist yet.
     pub base: Option<Revision>,
 }
 

@@ -82,8 +82,8 @@ pub(crate) fn pending_state(
     (served.kind().holds_deletion(&mut value, actor.now) || has_finalizers).then_some(value)
 }
 
-/// The finalizers when the deletion begins: those of the propagation policy are added or removed, the others
-/// stay.
+/// The finalizers when the deletion begins: finalizers of the propagation policy are added or removed, the
+/// others stay.
 fn finalizers(served: &ServedVersion, propagation: Option<Propagation>, current: &Object) -> Vec<String> {
     let mut list = current.meta().finalizers().to_vec();
     let Some(propagation) = propagation else {

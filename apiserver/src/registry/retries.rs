@@ -63,7 +63,7 @@ impl WriteFailure {
 /// The retry policy of one write.
 ///
 /// On a shared store (etcd) a linearizable read costs a round trip. The cache is nearly always current, and
-/// the write is a compare-and-swap on the revision that it was judged on; so the first attempt reads the
+/// the write is a compare-and-swap on the revision on which it was judged; so the first attempt reads the
 /// cache. Only a success of that attempt is final: a rejected write is judged again on a fresh read.
 pub(crate) struct Retries {
     at: At,

@@ -34,7 +34,7 @@ pub struct Author<'a> {
 /// Origin of a list of writes.
 #[derive(Default)]
 pub(super) struct Origin {
-    /// Warnings for the client; those of in-process writes are dropped.
+    /// Warnings for the client; warnings of in-process writes are dropped.
     pub(super) warnings: Option<Warnings>,
     /// Annotations of the request that has the list of writes; in-process writes have events of their own.
     pub(super) annotations: Option<Annotations>,

@@ -132,7 +132,7 @@ impl Endpoint {
     }
 }
 
-/// The program's own routes. Each request is tracked and guarded like those of the API. Handlers find the
+/// The program's own routes. Each request is tracked and guarded like requests to the API. Handlers find the
 /// [`Connection`] in the request's extensions.
 fn open(chain: Arc<Chain>, routes: Router) -> Router {
     if !routes.has_routes() {
@@ -343,7 +343,7 @@ async fn drive<H: Future<Output = hyper::Result<()>>>(
             () = tokio::time::sleep(look_again) => {
                 let quiet = activity.quiet_for();
                 if close_signalled && quiet >= CLOSING {
-                    // The peer was signalled to close the connection and does not.
+                    // The peer was signalled to close the connection and does not close it.
                     return Ok(());
                 }
                 if !close_signalled && quiet >= idle {

@@ -26,7 +26,7 @@ pub struct ViewApi {
 }
 
 impl ViewApi {
-    /// Creates the API of `resources`, which `registry` serves, in `view`. `documents` are those of the same
+    /// Creates the API of `resources`, which `registry` serves, in `view`. `documents` describe the same
     /// resources (see [`documents`]).
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Stores of objects in a view that the registry only has copies of.
+//! Stores of a view's objects, of which the registry only has copies.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct OriginWrite<'a> {
     pub dry_run: bool,
 }
 
-/// Store of objects that a registry has copies of. It has its own rules and its own admission, so the
+/// Store of objects of which a registry has copies. It has its own rules and its own admission, so the
 /// registry does not validate these writes.
 #[async_trait]
 pub trait Origin: Send + Sync + 'static {

@@ -77,7 +77,7 @@ impl View for ViewSource {
 }
 
 impl ViewSource {
-    /// Updates an object that `origin` stores and the registry has a copy of.
+    /// Updates an object that `origin` stores, and of which the registry has a copy.
     async fn update_at_origin(
         &self,
         origin: &dyn Origin,

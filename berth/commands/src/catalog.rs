@@ -6,7 +6,7 @@ use berth_dialect_contract::Dialect;
 use berth_engine::Catalog;
 use berth_kubernetes::core;
 
-/// Kubernetes' own kinds, those of `dialects`, and their configuration.
+/// Kubernetes' own kinds, the kinds of `dialects`, and the configuration of the dialects.
 #[must_use]
 pub fn catalog(dialects: &[Arc<dyn Dialect>]) -> Catalog {
     let kinds = dialects.iter().flat_map(|dialect| dialect.stored_kinds());

@@ -27,11 +27,11 @@ use crate::reading::{ReadResult, Scope};
 use crate::simulate::demand_filter::DemandFilter;
 use crate::simulate::{By, DONE, MALFORMED, SET_ASIDE, UNPLACED, load};
 
-/// Most clusters that each list of an entry names. The counts are of all.
+/// Highest number of clusters that each list of an entry names. The counts are of all clusters.
 const SHOWN: usize = 50;
 
-/// Reads, compares and prints. All problems of the input go to standard error. An unreadable file ends
-/// it with exit code 2, objects that were set aside with 3.
+/// Reads, compares and prints. All problems of the input go to standard error. The exit code is 2 for an
+/// unreadable file, and 3 if objects were set aside.
 ///
 /// # Errors
 /// When no server answers, or a dialect is at fault.
@@ -134,9 +134,9 @@ struct Subject<'a> {
 struct Comparison {
     api_version: &'static str,
     kind: &'static str,
-    /// Counts of all requests, those that are not listed among them.
+    /// Counts of all requests, including requests that are not listed.
     counts: Counts,
-    /// Counts of all requests by system, those that are not listed among them.
+    /// Counts of all requests by system, including requests that are not listed.
     systems: BTreeMap<&'static str, Counts>,
     /// The requests by system, namespace and name.
     items: Vec<Entry>,
@@ -241,13 +241,13 @@ struct Entry {
     would_have: usize,
     /// Message of the decision where it is the same, else the sentence of the condition Agrees.
     message: String,
-    /// The clusters that it has and would not get; at most [`SHOWN`].
+    /// The clusters that the request has and would not get; at most [`SHOWN`].
     losses: Vec<ContestedCluster>,
     loss_count: usize,
-    /// The clusters that it would get and has not; at most [`SHOWN`].
+    /// The clusters that the request would get and does not have; at most [`SHOWN`].
     gains: Vec<ContestedCluster>,
     gain_count: usize,
-    /// The clusters that it has and would keep with another amount; at most [`SHOWN`].
+    /// The clusters that the request has and would keep with another amount; at most [`SHOWN`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     resizes: Vec<AmountChange>,
     /// Behaviour of the system's own scheduler that is known to differ here.

@@ -1,5 +1,5 @@
 //! `berth load`: writes objects with their status, which `kubectl apply` cannot. Stored objects are replaced
-//! by those of the files, or changed by server-side apply.
+//! by the objects of the files, or changed by server-side apply.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

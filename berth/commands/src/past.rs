@@ -105,7 +105,7 @@ async fn is_there(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> 
 
 /// A history in the server's bytes and as a value.
 struct Answer {
-    /// The answer with every field, those of a newer server included.
+    /// The answer with every field, including fields of a newer server.
     written: Value,
     /// The parsed fields of the answer.
     read: Manifest<DecisionHistory>,

@@ -32,7 +32,7 @@ pub use list::Objects;
 pub struct Scope {
     /// The systems, by name; `None` is all present ones.
     pub systems: Option<BTreeSet<String>>,
-    /// Only objects that the decisions of this namespace depend on; `None` is everything.
+    /// Namespace whose decisions limit the reading to the objects that affect them; `None` is everything.
     pub namespace: Option<String>,
 }
 
@@ -186,7 +186,7 @@ impl Account<'_> {
 pub struct ReadResult {
     /// The requested systems that exist.
     pub systems: Vec<&'static str>,
-    /// Every read kind, also those without objects, by name.
+    /// Every read kind, including kinds without objects, by name.
     pub kinds: Vec<KindObjects>,
     /// Objects that could not be read, by kind.
     pub gaps: Vec<Gap>,
@@ -316,7 +316,7 @@ impl Progress {
         Self(io::stderr().is_terminal().then(Instant::now))
     }
 
-    /// Prints that `count` objects were read, and that those of `kind` are next.
+    /// Prints that `count` objects were read, and that the objects of `kind` are next.
     fn tell(&self, count: usize, kind: &dyn Kind) {
         if self.0.is_some_and(|started| started.elapsed() >= SOON) {
             crate::say_error!("{count} objects so far; reading {}", kind.info().resource());
@@ -333,7 +333,7 @@ fn place(resource: &str, object: &Value) -> String {
     }
 }
 
-/// Most problems with objects that are listed.
+/// Highest number of problems with objects that are listed.
 const NAMED: usize = 5;
 
 /// Prints problems of objects on standard error: the first ones.

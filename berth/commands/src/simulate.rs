@@ -73,9 +73,9 @@ pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow:
     Ok(run(args, namespace, reading.inputs()))
 }
 
-/// Decides the objects of the files of `args` and the `read` ones that are in `namespace` or
-/// cluster-scoped, and prints the result. Findings about the input go to standard error, and the exit
-/// code depends on whether all of it was decided. Other objects are input only.
+/// Decides the objects in the files of `args`, and the objects `read` that are in `namespace` or
+/// cluster-scoped, and prints the result. Findings about the input go to standard error, and the exit code
+/// depends on whether all of it was decided. Other objects are input only.
 #[must_use]
 pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator<Item = Input>) -> ExitCode {
     let terms = Terms {
@@ -242,8 +242,8 @@ fn aside<'a>(
     all.filter(|aside| choose(&*aside.dialect, &aside.demand))
 }
 
-/// Most pairs of a request and a cluster that are listed with every reason, unless all reasons are
-/// requested.
+/// Highest number of pairs of a request and a cluster that are listed with every reason, unless all reasons
+/// are requested.
 const MOST_PAIRS: usize = 10_000;
 
 /// Detail about clusters that are not picked.
@@ -294,7 +294,8 @@ pub(crate) struct By<'a> {
 }
 
 impl Read {
-    /// Prints a note about `--strict` where not all could be read: with it, nothing is decided then.
+    /// Prints a note about `--strict` where not everything could be read: with this flag, nothing would be
+    /// decided.
     fn tell_rest(&self) {
         if !self.whole {
             crate::say_error!("note: the rest is decided by what could be read; with --strict nothing is");
@@ -349,7 +350,7 @@ pub(crate) fn load(
 /// Prints findings about files on standard error. Returns whether none of them was set aside.
 ///
 /// # Errors
-/// With `strict`, everything that they should not have.
+/// With `strict`, everything that the files should not have.
 pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> Result<bool, Vec<String>> {
     let broken = |is_note: bool| {
         let unread = unread.iter().filter(move |problem| problem.is_note == is_note);

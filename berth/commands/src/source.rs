@@ -7,9 +7,9 @@ use berth_client::Client;
 
 /// Source of an answer, and the namespace of the question.
 pub struct Source {
-    /// The client that questions are sent with, to a server or to this process.
+    /// The client for questions, to a server or to this process.
     pub client: Client,
-    /// The namespace of objects that name none.
+    /// The namespace of objects that do not name one.
     pub namespace: String,
     /// The part of this process that answers until it is dropped; `None` where a server answers.
     within: Option<Box<dyn Any + Send + Sync>>,

@@ -25,7 +25,7 @@ macro_rules! say {
     ($($argument:tt)*) => { $crate::terminal::say(&format!($($argument)*)) };
 }
 
-/// A line on standard error, as [`say!`](crate::say) on standard output, and of plain text.
+/// A line of plain text on standard error, formatted as by [`say!`](crate::say).
 #[macro_export]
 macro_rules! say_error {
     ($($argument:tt)*) => { $crate::terminal::say_error(&format!($($argument)*)) };
@@ -99,7 +99,8 @@ pub fn styled_table(headings: &[&str], rows: &[Vec<Cell>]) -> String {
     fitted_table(headings, rows, None)
 }
 
-/// Minimal width of a last column that is wrapped next to the others; a narrower one goes below them.
+/// Minimal width of a last column that is wrapped next to the others; a narrower column goes below the
+/// others.
 const LEAST: usize = 30;
 /// The indent of text that goes below its row.
 const BELOW: usize = 4;
@@ -187,7 +188,7 @@ fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
     text
 }
 
-/// The cells that have a text one after the other, in as many lines as they take.
+/// The cells with a text, one after the other, in as many lines as needed.
 fn packed(cells: &[Cell], width: usize) -> String {
     let (mut text, mut long) = (String::new(), 0);
     for cell in cells.iter().filter(|cell| !cell.text.is_empty()) {

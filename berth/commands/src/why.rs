@@ -26,7 +26,7 @@ use crate::source::Source;
 use crate::terminal;
 use places::Place;
 
-/// Most clusters that a table shows one by one.
+/// Highest number of clusters that a table shows one by one.
 const SHOWN: usize = 50;
 
 /// Requests a report, and prints it.

@@ -12,8 +12,8 @@ pub(crate) const LARGEST_BODY: usize = 1 << 20;
 
 /// Forwards one request, and streams the answer back.
 ///
-/// Of the browser's headers, only those for negotiation are forwarded: the kubeconfig alone decides the
-/// user. Of the server's headers, only those that the page reads are returned.
+/// Only the browser's headers for negotiation are forwarded: the kubeconfig alone decides the user. Only the
+/// server's headers that the page reads are returned.
 pub(crate) async fn send(
     client: &kube::Client,
     method: Method,

@@ -18,7 +18,7 @@ impl Opener {
     /// A file that leads to `url`, in the user's own runtime folder where there is one.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the file cannot be written.
     pub(crate) fn to(url: &str) -> std::io::Result<Self> {
         let mut bytes = [0_u8; 16];
         SystemRandom::new()
@@ -28,7 +28,7 @@ impl Opener {
         let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
         let path = folder.join(format!("berth-console-{name}.html"));
         let mut options = OpenOptions::new();
-        // Never through a link, or into a file, that another user made.
+        // `create_new` refuses an existing link or file of another user.
         let mut file = options.write(true).create_new(true).mode(0o600).open(&path)?;
         let opener = Self(path);
         writeln!(

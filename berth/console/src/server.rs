@@ -23,7 +23,7 @@ use crate::paths::Allowlist;
 use crate::refusal::Refusal;
 use crate::{assets, forward};
 
-/// Most requests that wait for the beginning of their answers at once.
+/// Highest number of requests that wait for the beginning of their answers at once.
 const INFLIGHT: usize = 64;
 
 /// A console that listens.
@@ -82,7 +82,7 @@ impl Console {
             .with_context(|| format!("listening at port {} of 127.0.0.1", args.port))?;
         let port = four.local_addr()?.port();
         let mut listeners = vec![four];
-        // Where there is no IPv6, or the port is in use there, 127.0.0.1 is enough.
+        // Without IPv6, or if the port is in use on ::1, 127.0.0.1 is enough.
         match TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await {
             Ok(six) => listeners.push(six),
             Err(problem) => tracing::debug!(%problem, port, "not listening on [::1]"),
@@ -105,10 +105,10 @@ impl Console {
         })
     }
 
-    /// The addresses that the console listens on.
+    /// The addresses on which the console listens.
     ///
     /// # Errors
-    /// When the system does not return it.
+    /// When the system does not return an address.
     pub fn addresses(&self) -> Result<Vec<SocketAddr>> {
         Ok(self
             .listeners
@@ -133,7 +133,7 @@ impl Console {
     /// # Errors
     /// When a listener fails.
     pub async fn until_ctrl_c(self, page: &PageArgs, note: &str) -> Result<()> {
-        // Before the address is printed: a reader of it may send the signal at once.
+        // The handler is installed before the address is printed, since a reader may send the signal at once.
         let mut interrupt = signal(SignalKind::interrupt()).context("listening for Ctrl-C")?;
         let url = self.url();
         say(&format!("{url}\n\n{note}"));

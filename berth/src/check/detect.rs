@@ -12,8 +12,8 @@ use super::hub::{API_SERVICES, Groups};
 use super::{CheckSubject, Read, items};
 use crate::source::{Place, Source};
 
-/// The systems on the hub of the kubeconfig, without the one that has to be requested by name: a note
-/// mentions that system.
+/// The systems on the hub of the kubeconfig, without the system that has to be requested by name: a note
+/// mentions this system.
 ///
 /// # Errors
 /// When no server answers, or it does not list its API groups.

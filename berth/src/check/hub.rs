@@ -71,8 +71,8 @@ impl CheckSubject<'_> {
         Ok(findings)
     }
 
-    /// The Service at which the hub reaches Berth: that of Berth's APIService, or the default one where the
-    /// APIService cannot be read.
+    /// The Service at which the hub reaches Berth: the Service of Berth's APIService, or the default Service
+    /// where the APIService cannot be read.
     pub(crate) async fn service(&self) -> Result<Service> {
         let path = format!("{API_SERVICES}/{VERSION}.{GROUP}");
         let registered = match self.read(&path).await? {
@@ -82,8 +82,8 @@ impl CheckSubject<'_> {
         Ok(registered.unwrap_or_else(default_service))
     }
 
-    /// The Deployment behind `service`: the one of the same name, or the only one in its namespace with
-    /// Berth's label.
+    /// The Deployment behind `service`: the Deployment of the same name, or the only Deployment in its
+    /// namespace with Berth's label.
     pub(crate) async fn deployment(&self, service: &Service) -> Result<Read> {
         let all = format!("/apis/apps/v1/namespaces/{}/deployments", service.namespace);
         let named = self.read(&format!("{all}/{}", service.name)).await?;
@@ -101,7 +101,7 @@ impl CheckSubject<'_> {
         })
     }
 
-    /// Whether a workload exists where an installation of Berth has it by default, registered or not.
+    /// Whether the Deployment of a default installation of Berth exists, registered or not.
     pub(super) async fn runs(&self) -> Result<bool> {
         let Service { name, namespace, .. } = default_service();
         let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
@@ -109,7 +109,7 @@ impl CheckSubject<'_> {
     }
 
     /// Findings about the CustomResourceDefinitions of configurations and of the systems, and the
-    /// installation that these and Berth's arguments describe.
+    /// installation that the definitions and Berth's arguments describe.
     async fn definitions(
         &self,
         service: &Service,
@@ -285,8 +285,7 @@ fn is_same(one: &Service, other: &Service) -> bool {
     one.name == other.name && one.namespace == other.namespace
 }
 
-/// Finding about a system whose objects are on the hub: `there` kinds exist, and the `absent` ones do
-/// not.
+/// Finding about a system whose objects are on the hub: `count` kinds exist, and the kinds `absent` do not.
 fn sources(system: &str, count: usize, absent: &[&String]) -> Finding {
     if absent.is_empty() {
         return Finding::ok("sources", system, format!("on the hub, {count} kinds"));

@@ -20,7 +20,7 @@ const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 const DRIFT: SignedDuration = SignedDuration::from_secs(5);
 /// Clocks that differ by more break certificates and heartbeats.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
-/// Most decisions that are named one by one.
+/// Highest number of decisions that are named one by one.
 const NAMED: usize = 10;
 
 /// One decision of each system: the path of its report below Berth's group, by system.
@@ -41,7 +41,7 @@ pub(super) fn one_of_each_system(decisions: &[Value]) -> BTreeMap<String, String
     found
 }
 
-/// Finding about a `report` of `system` that was decided by the rules of another release than that of
+/// Finding about a `report` of `system` that was decided by the rules of a release other than the release of
 /// its objects.
 pub(super) fn rules(system: &str, report: &Value) -> Option<Finding> {
     let rules = &report["status"]["rules"];
@@ -339,9 +339,9 @@ pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
     findings
 }
 
-/// Lists the `decisions` without a place, or with a part of it, with the reasons: a line for each of
-/// the first [`NAMED`], and a count of the rest by reason. Returns their number, and the number of
-/// requests without those of other schedulers.
+/// Lists the `decisions` without a place, or with a part of it, with the reasons: a line for each of the
+/// first [`NAMED`], and a count of the rest by reason. Returns their number, and the number of requests,
+/// without requests of other schedulers.
 pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
     let mut findings = Vec::new();
     let mut rest: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Rights: those of the user, and those that Berth needs on a hub by its manifests.
+//! Rights of the user, and the rights that Berth needs on a hub according to its manifests.
 
 use std::collections::BTreeMap;
 

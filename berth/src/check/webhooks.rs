@@ -1,5 +1,5 @@
-//! The webhook configurations of a hub: those that an installation needs, and whether the existing ones
-//! point to Berth.
+//! The webhook configurations of a hub: the configurations that an installation needs, and whether the
+//! existing ones point to Berth.
 
 use anyhow::Result;
 use berth_configuration::Mode;

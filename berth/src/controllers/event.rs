@@ -5,11 +5,11 @@ use berth_dialect_contract::{Dialect, Note, NoteType, RelatedObject, config};
 use berth_engine::Snapshot;
 use serde_json::{Value, json};
 
-/// Bytes of an event's text, at most (docs/reference.md, "Events").
+/// Highest number of bytes of an event's text (docs/reference.md, "Events").
 const TEXT_LIMIT: usize = 1000;
-/// Most bytes of an event's name that come from the name of the regarding object.
+/// Highest number of bytes of an event's name that come from the name of the regarding object.
 const NAME_LIMIT: usize = 220;
-/// The namespace of events about objects that are in none.
+/// The namespace of events about objects without a namespace.
 const NAMESPACE: &str = "default";
 /// Reporting controller.
 const CONTROLLER: &str = "berth.dev/scheduler";
@@ -21,7 +21,7 @@ pub(super) struct EventContent {
     pub(super) namespace: String,
     /// The name of its object.
     pub(super) name: String,
-    /// Actor that decided, and as which the event is written.
+    /// Actor that decided. The event is written as this actor.
     pub(super) actor: &'static str,
     /// Series of the event.
     pub(super) series: Series,
@@ -30,7 +30,7 @@ pub(super) struct EventContent {
     related: Option<Value>,
 }
 
-/// Fields that identify an event: events with equal ones are one event that repeats.
+/// Fields that identify an event: events with equal fields are one event that repeats.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Series {
     /// The uid of its object.

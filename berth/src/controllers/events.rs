@@ -33,9 +33,9 @@ pub(crate) struct OwnEvents(pub(crate) Arc<Registry>);
 
 /// The resource of written events.
 pub(crate) const EVENTS: GroupResource = GroupResource::new(berth_kubernetes::core::event::GROUP, "events");
-/// Most events that wait to be written.
+/// Highest number of events that wait to be written.
 const WAITING: usize = 4096;
-/// Most queued events that are written concurrently, so that they share commits.
+/// Highest number of queued events that are written concurrently, so that they share commits.
 const TOGETHER: usize = 256;
 const AT_ONCE: usize = 32;
 /// Time for which the first queued event waits for others, so that events of objects that are created one

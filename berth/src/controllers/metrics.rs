@@ -90,7 +90,7 @@ impl ControllerMetrics {
         })
     }
 
-    /// Adds the controllers' metrics to those of a server.
+    /// Adds the controllers' metrics to the metrics of a server.
     pub fn expose(&self, metrics: &Metrics) {
         let (counts, oldest) = (Arc::clone(&self.pending), Arc::clone(&self.pending));
         metrics.read_at_scrape(

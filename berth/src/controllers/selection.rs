@@ -38,8 +38,8 @@ impl<'a> List<'a> {
         Self(entries.map(read).collect())
     }
 
-    /// Returns whether the list turns `name` on, if it names it. A controller that is both named and
-    /// excluded is excluded.
+    /// Whether the list enables `name`; `None` if the list has no such entry. A controller that is both named
+    /// and excluded is excluded.
     fn is_enabled(&self, name: &str) -> Option<bool> {
         let entries = self.0.iter().filter(|(entry, _)| *entry == name);
         entries.map(|(_, runs)| *runs).min()

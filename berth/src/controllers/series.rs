@@ -17,7 +17,7 @@ const BURST: f64 = 25.0;
 const REFILL_SECONDS: f64 = 300.0;
 /// Interval at which finished series are forgotten.
 const SWEEP: jiff::SignedDuration = jiff::SignedDuration::from_mins(1);
-/// Most series and objects that are remembered.
+/// Highest number of series and objects that are remembered.
 const REMEMBERED: usize = 8192;
 
 /// One event to write.

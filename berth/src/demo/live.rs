@@ -95,8 +95,8 @@ impl<'a> Live<'a> {
         self.placement("shop").await
     }
 
-    /// Shows the clusters of a namespace, with the ones that it leaves, once the new cluster has
-    /// adopted it.
+    /// Shows the clusters of a namespace, including clusters that it leaves, once the new cluster has adopted
+    /// it.
     async fn placement(&self, namespace: &str) -> Result<()> {
         let path = format!("/api/v1/namespaces/{namespace}");
         let annotation = async || {

@@ -22,7 +22,7 @@ const EVERY: Duration = Duration::from_secs(5);
 /// Read Leases.
 type Read = BTreeMap<LeaseName, Result<Option<Value>, Status>>;
 
-/// The task that checks.
+/// Task that checks the systems' own schedulers.
 pub(crate) struct Watchman {
     client: Client,
     engine: Arc<Engine>,
@@ -33,7 +33,7 @@ pub(crate) struct Watchman {
     known: BTreeSet<&'static str>,
 }
 
-/// Clause about the Leases of one scheduler.
+/// State of one scheduler according to its Leases, as a clause of a message.
 #[derive(Debug, PartialEq, Eq)]
 enum LeaseClause {
     Runs(String),
@@ -46,7 +46,8 @@ enum LeaseClause {
 }
 
 impl Watchman {
-    /// The watchman for the systems `there`, whose objects are on the hub behind `client`.
+    /// Creates the task for the systems whose objects are on the hub behind `client`, according to
+    /// `is_on_hub`.
     pub(crate) fn new(
         client: Client,
         engine: &Arc<Engine>,
@@ -108,7 +109,7 @@ impl Watchman {
         }
     }
 
-    /// Logs changes, where Berth is to decide.
+    /// Logs the changed state of a scheduler, unless Berth only observes the system.
     fn tell(&self, dialect: &str, seen: Option<&str>) {
         if self.modes.of(dialect) == Mode::Observe {
             return;

@@ -17,7 +17,7 @@ pub(super) struct DecisionReference {
 }
 
 impl DecisionReference {
-    /// Decision that Argo CD's `input.parameters` name.
+    /// Parses Argo CD's `input.parameters`, which name a decision.
     ///
     /// # Errors
     /// Everything that is wrong with the parameters.

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// Time limit of a server's answer, since the shell waits for it.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Most names that are requested from a server.
+/// Highest number of names that are requested from a server.
 const MOST: usize = 500;
 
 /// Proposals for the next word.

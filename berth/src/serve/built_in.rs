@@ -47,7 +47,7 @@ pub(super) async fn ensure(
     Ok(())
 }
 
-/// Sets the fields that a server fills in.
+/// Sets the fields that servers set.
 fn stamp(object: &mut Value, clock: &dyn Clock) {
     let metadata = &mut object["metadata"];
     metadata["uid"] = uuid::Uuid::new_v4().to_string().into();

@@ -57,10 +57,10 @@ pub(super) async fn fill(
     Ok(())
 }
 
-/// Makes every system decide by the chosen `rules`; the rest of its configuration stays.
+/// Makes every system decide by the chosen `rules`; the rest of each configuration stays.
 ///
 /// # Errors
-/// When it cannot be stored.
+/// When a configuration cannot be stored.
 pub(super) async fn choose(
     store: &Arc<dyn Store>,
     parts: &Parts,
@@ -145,7 +145,7 @@ async fn create(
     apply(store, key, verb, expect, Some(Draft::new(&object)?)).await
 }
 
-/// Deletes configurations of earlier files, except `kept`, from the store of copies of a hub's
+/// Deletes the configurations of earlier files, except `kept`, in a store that also has copies of a hub's
 /// configurations.
 async fn forget(store: &Arc<dyn Store>, kept: &BTreeSet<&str>) -> Result<()> {
     let stored = store.cached(config::RESOURCE);

@@ -1,4 +1,4 @@
-//! The controllers a server runs.
+//! The controllers that a server runs.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::hub::Hub;
 /// Starts the controllers that `options` select.
 ///
 /// # Errors
-/// When `--controllers` has another name than that of a dialect or of one of its controllers.
+/// When `--controllers` has a name that is neither a dialect's nor a controller's.
 pub(super) fn start(
     options: &Options,
     store: &Arc<dyn Store>,

@@ -52,7 +52,7 @@ const BOUNDED: &[&str] = &[
     "shoots/binding get",
 ];
 
-/// Groups without policies, so that the cost of writes is that of their bodies.
+/// Groups without policies, so that the cost of writes is the cost of their bodies.
 const EXEMPT: [&str; 3] = [
     "admissionregistration.k8s.io",
     "authentication.k8s.io",

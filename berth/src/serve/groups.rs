@@ -181,7 +181,7 @@ pub(super) fn assemble(
 /// Modes of the systems, by flags and configurations.
 ///
 /// # Errors
-/// When `--controllers` has another name than that of a dialect or of one of its controllers.
+/// When `--controllers` has a name that is neither a dialect's nor a controller's.
 fn modes(
     dialects: &[Arc<dyn Dialect>],
     engine: &Engine,

@@ -22,7 +22,7 @@ pub(super) fn admin_kubeconfig(data_dir: &Path) -> PathBuf {
     data_dir.join("admin.kubeconfig")
 }
 
-/// The server's certificate: its own, or that of the configured files.
+/// The server's certificate: its own certificate, or the one in the configured files.
 ///
 /// # Errors
 /// When files cannot be read or do not fit together.

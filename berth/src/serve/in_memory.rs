@@ -1,5 +1,5 @@
-//! Objects served within the process: no port, no certificates, no controllers. The objects are those
-//! of one instant, or those of a hub with their changes. Decisions are the same as of a server with
+//! Objects served within the process: no port, no certificates, no controllers. The objects are a snapshot of
+//! one instant, or the objects of a hub with their changes. Decisions are the same as on a server with
 //! exactly these objects.
 
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ pub struct Settings<'a> {
     pub configurations: &'a [PathBuf],
     /// The rules that decide, which override configurations.
     pub rules: Option<RulesChoice>,
-    /// Whether the objects are those of a hub on which the systems run.
+    /// Whether the objects are on a hub on which the systems run.
     pub is_of_hub: bool,
 }
 

@@ -164,8 +164,8 @@ fn installation(options: &Options) -> Installation {
     }
 }
 
-/// The server's certificate: issued by the CA that replicas share, its own, or that of the configured
-/// files.
+/// The server's certificate: issued by the CA that replicas share, issued by the server's own CA, or read
+/// from the configured files.
 ///
 /// # Errors
 /// When the shared CA or the files cannot be used.

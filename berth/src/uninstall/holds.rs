@@ -13,9 +13,9 @@ use serde_json::json;
 
 /// Number of objects in a page of a list.
 const PAGE: u32 = 500;
-/// Most attempts at an object that other clients change meanwhile.
+/// Highest number of attempts at an object that other clients change meanwhile.
 const ATTEMPTS: usize = 8;
-/// Most objects that are named.
+/// Highest number of objects that are named.
 const NAMED: usize = 5;
 
 /// The objects of one resource that wait.

@@ -28,9 +28,8 @@ pub fn profile(settings: &Settings, system: &str, target: &str) -> String {
     fit(&wanted, room)
 }
 
-/// The key of a decision: the beginning of the names of all its slices, and their `decision-key`.
-/// `name` is that of the Decision (`<source>.<system>`), and `namespace` is empty for a
-/// ClusterDecision.
+/// The key of a decision: the beginning of the names of all its slices, and their `decision-key`. `name` is
+/// the name of the Decision (`<source>.<system>`), and `namespace` is empty for a ClusterDecision.
 ///
 /// Namespaces have no dots, and names of cluster-scoped objects end differently, so two decisions never
 /// share a name.

@@ -91,8 +91,8 @@ fn healthy_before(profile: &Value) -> Option<&Value> {
     conditions.find(|condition| condition["type"] == HEALTHY)
 }
 
-/// The labels of the profile: the cluster's own, overridden by those of the Publication, and those
-/// again by the ones that Berth and the KEP require.
+/// The labels of the profile, in ascending precedence: the labels of the cluster, of the Publication, and the
+/// labels that Berth and the KEP require.
 fn labels(settings: &Settings, target: Target<'_>) -> BTreeMap<String, String> {
     let mut labels = inherited(&target.view.labels);
     labels.extend(settings.labels.clone());
@@ -129,8 +129,8 @@ fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, n
     })
 }
 
-/// The properties: those that the system reports of the cluster, under its own names, and those of
-/// Berth, under qualified names. Values that the schema refuses (empty or too long) are left out.
+/// The properties: the system's properties of the cluster, under the system's names, and Berth's properties,
+/// under qualified names. Values that the schema refuses (empty or too long) are left out.
 fn properties(target: Target<'_>) -> BTreeMap<String, String> {
     let mut properties = target.facts.properties.clone();
     for (name, value) in [

@@ -13,8 +13,8 @@ pub(crate) struct Rank {
     pub(crate) ties: usize,
 }
 
-/// The clusters of `placed`, except those that the decision is leaving. Each has its rank where all
-/// have a recorded score.
+/// The clusters of `placed`, except clusters that the decision is leaving. Each has its rank where all have a
+/// recorded score.
 pub(crate) fn ranked(placed: &[PlacedCluster]) -> Vec<(&PlacedCluster, Option<Rank>)> {
     let places: Vec<&PlacedCluster> = placed.iter().filter(|place| !place.leaving).collect();
     let mut scores: Option<Vec<i64>> = places.iter().map(|place| place.score).collect();

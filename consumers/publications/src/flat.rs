@@ -46,8 +46,8 @@ struct Flat {
 }
 
 impl Flat {
-    /// All objects of the systems that `is_asked` accepts, in `namespace`, or everywhere where that is
-    /// empty.
+    /// All objects of the systems that `is_asked` accepts, in `namespace`, or in all namespaces if
+    /// `namespace` is empty.
     async fn listed(
         &self,
         namespace: &str,

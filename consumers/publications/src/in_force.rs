@@ -1,5 +1,5 @@
-//! Publications that are in force, and the objects that each may publish. Of several valid ones for one
-//! namespace, the oldest is in force. An object that another producer publishes is left out.
+//! Publications that are in force, and the objects that each may publish. Of several valid Publications for
+//! one namespace, the oldest is in force. An object that another producer publishes is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub(super) struct Verdict {
     pub(super) name: String,
     /// Reason why the Publication is not in force, as a word and a sentence.
     pub(super) problem: Option<Obstacle>,
-    /// Reason why not all objects are published; `None` where that is not known.
+    /// Reason why not all objects are published; `None` where the state is not known.
     pub(super) published: Option<Result<(), Obstacle>>,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Publi
     for published in &mut judged.in_force {
         let place = published.rules.settings.namespace.clone();
         published.obstacle_to_all = missing(source, &place);
-        // Objects that are computed at each read cannot overwrite those of another producer.
+        // Objects that are computed at each read cannot overwrite objects of another producer.
         if published.obstacle_to_all.is_some() || !published.rules.is_written() {
             continue;
         }
@@ -115,7 +115,7 @@ fn systems(dialects: &[Arc<dyn Dialect>]) -> Vec<&'static str> {
     dialects.iter().map(|dialect| dialect.name()).collect()
 }
 
-/// Reads the Publications: in force are the valid ones, and of several for one namespace the oldest.
+/// Reads the Publications. A valid Publication is in force, unless an older valid one has the same namespace.
 fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVerdicts {
     let mut sorted: Vec<&Arc<Object>> = publications.iter().collect();
     sorted.sort_by_key(|object| {

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 
 /// The time between two writes of values that change often, and on average between any two.
 const PAUSE: SignedDuration = SignedDuration::from_secs(30);
-/// Most writes that come at once.
+/// Highest number of writes that come at once.
 const BURST: usize = 10;
 
 /// The writes of one profile.

@@ -22,7 +22,7 @@ pub(super) struct PublishedState {
     pub(super) profiles: Arc<AllProfiles>,
     /// Subject of each object.
     pub(super) subjects: HashMap<Key, Item>,
-    /// Obstacles of the objects that are not as they should be.
+    /// Obstacles of the objects that are not up to date.
     pub(super) problems: BTreeMap<Key, Obstacle>,
     /// The revisions that this publisher wrote.
     pub(super) written: HashMap<Key, Revision>,

@@ -25,7 +25,7 @@ use super::work;
 
 /// Interval at which an obstacle is checked again.
 const LOOK: Duration = Duration::from_secs(5);
-/// Most objects that are named among those that are not published.
+/// Highest number of unpublished objects that a message names.
 const NAMED: usize = 3;
 
 /// Starts to publish through `outlet` while `leading` is true, and to report the state of Publications.
@@ -415,8 +415,8 @@ impl Publisher {
         }
     }
 
-    /// Whether the unwanted `object` certainly has to be deleted: no Publication names its namespace,
-    /// or the Publication in force there excludes it and all objects of the system are known.
+    /// Whether the unwanted `object` certainly has to be deleted: no Publication names its namespace, or the
+    /// Publication in force there excludes the object and all objects of the system are known.
     fn may_go(&self, object: &Object) -> bool {
         let meta = object.meta();
         let Some(judged) = &self.judged else { return false };
@@ -433,7 +433,7 @@ impl Publisher {
         is_whole && place.is_some_and(|place| !place.is_frozen(system.unwrap_or_default()))
     }
 
-    /// Whether all objects of `published` are published, as far as that is known.
+    /// Whether all objects of `published` are published, as far as the publisher knows.
     fn state(&self, published: &InForce) -> Result<(), Obstacle> {
         if let Some(obstacle) = published.obstacle() {
             return Err(obstacle);
@@ -456,7 +456,7 @@ impl Publisher {
         Err((reason, text.join("; ")))
     }
 
-    /// Reports every Publication, and the `state` of those in force.
+    /// Reports the verdict on every Publication, and the `state` of every Publication in force.
     fn tell(&self, judged: &PublicationVerdicts, state: impl Fn(&InForce) -> Result<(), Obstacle>) {
         let mut verdicts = judged.verdicts.clone();
         for verdict in &mut verdicts {
@@ -482,7 +482,7 @@ fn both(one: MarkedSet<Key>, other: MarkedSet<Key>) -> MarkedSet<Key> {
     }
 }
 
-/// Waits for changes; returns nothing when the watch has ended, or after a while where there is none.
+/// Waits for changes. Returns `None` when the watch has ended or, without a watch, after [`LOOK`].
 async fn next(watching: &mut Option<Box<dyn Watch>>) -> Option<Vec<Arc<Event>>> {
     match watching {
         Some(watching) => watching.next(usize::MAX).await.ok(),

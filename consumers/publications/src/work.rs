@@ -13,7 +13,7 @@ use super::make::{MadeSlices, SliceDeed};
 use super::outlet::Outlet;
 
 /// Number of writes that are under way at once.
-const ABREAST: usize = 16;
+const PARALLEL: usize = 16;
 
 /// Reason why a write failed.
 #[derive(Debug)]
@@ -45,10 +45,10 @@ pub(super) async fn write(outlet: &dyn Outlet, changes: Vec<Change>) -> Vec<Outc
         let key = change.key.clone();
         (key, one(outlet, change).await)
     });
-    all.buffer_unordered(ABREAST).collect().await
+    all.buffer_unordered(PARALLEL).collect().await
 }
 
-/// Deletes those of `keys` that are in `shown`, in no order.
+/// Deletes the objects at `keys` that are in `shown`, in no order.
 pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collection) -> Vec<Outcome> {
     let existing = keys.into_iter().filter_map(|key| {
         let object = shown.get(&key.namespace, &key.name)?;
@@ -64,7 +64,7 @@ pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collecti
         let deleted = outlet.delete(&key, base).await;
         (key, deleted.map(|()| base).map_err(Trouble::from))
     });
-    all.buffer_unordered(ABREAST).collect().await
+    all.buffer_unordered(PARALLEL).collect().await
 }
 
 /// Outcome for a decision.
@@ -80,7 +80,7 @@ pub(super) struct DoneSlices {
 /// Writes the slices of each of `decisions`.
 pub(super) async fn slices(outlet: &dyn Outlet, decisions: Vec<MadeSlices>) -> Vec<DoneSlices> {
     let all = stream::iter(decisions).map(|slices| decision(outlet, slices));
-    all.buffer_unordered(ABREAST).collect().await
+    all.buffer_unordered(PARALLEL).collect().await
 }
 
 /// Writes the slices of one decision. Additions come before removals, so that the writes end at the

@@ -17,7 +17,7 @@ const WRITTEN: &[Operation] = &[Operation::Create, Operation::Update];
 pub(super) struct Entry {
     /// System of the rule: a dialect, or `config`.
     pub(super) dialect: &'static str,
-    /// Writes about which the hub calls the webhook.
+    /// Writes for which the hub calls the webhook.
     pub(super) rule: HubRule,
     /// The label that objects must have.
     pub(super) label: Option<&'static str>,

@@ -33,7 +33,7 @@ impl Bits {
         bits
     }
 
-    /// The members as bits. The lowest bit of the first word is that of the first candidate.
+    /// The members as bits. The lowest bit of the first word is the bit of the first candidate.
     pub fn words(&self) -> &[u64] {
         &self.words
     }

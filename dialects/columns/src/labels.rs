@@ -75,7 +75,7 @@ pub struct Domains {
 }
 
 impl Labels {
-    /// Builds the labels of a whole fleet from those of each candidate, in order.
+    /// Builds the labels of a whole fleet from the labels of each candidate, in order.
     pub fn build<'a>(rows: impl Iterator<Item = &'a berth_apimachinery::Labels>) -> Self {
         let mut keys: HashMap<&str, Label> = HashMap::new();
         for (candidate, row) in (0..).zip(rows) {

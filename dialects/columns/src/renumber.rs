@@ -45,8 +45,8 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
-    /// Creates the renumbering of `count` candidates that removes those in `removed`, and inserts a new
-    /// candidate before each old index in `added` (`count` appends). Both lists are ascending.
+    /// Creates the renumbering of `count` candidates that removes the candidates in `removed`, and inserts a
+    /// new candidate before each old index in `added` (`count` appends). Both lists are ascending.
     pub fn new(count: Ix, removed: &[Ix], added: &[Ix]) -> Self {
         let mut stretches = Vec::with_capacity(removed.len() + added.len() + 1);
         let (mut removed, mut added) = (

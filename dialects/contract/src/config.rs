@@ -47,7 +47,7 @@ pub fn from_file(
     }
 }
 
-/// Most keys of a ConfigMap that an error names.
+/// Highest number of keys of a ConfigMap that an error names.
 const KEYS: usize = 5;
 
 /// Dialect, spec, and the path of the spec in the file.

@@ -18,7 +18,7 @@ pub trait Configuration {
     }
 
     /// Validates the dialect's part of a SchedulerConfiguration, `spec.<dialect>`, which is at `path`.
-    /// Returns all errors at once: those of [`Configuration::schema`], unknown fields, and violations of
+    /// Returns all errors at once: errors of [`Configuration::schema`], unknown fields, and violations of
     /// rules that no schema can express.
     fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         let reading = self.schema().read::<AnyConfiguration>(spec, path);

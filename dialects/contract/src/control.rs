@@ -22,7 +22,7 @@ pub trait Control {
     }
 }
 
-/// Exponential back-off: each delay is twice as long as the one before.
+/// Exponential back-off: each delay is twice as long as the previous delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The first delay.

@@ -21,7 +21,7 @@ pub enum Outcome {
     Unchanged,
     /// The request or the configuration cannot be understood.
     Invalid,
-    /// The object is one that its system does not schedule.
+    /// The system does not schedule this object.
     Ignored,
     /// The object is being deleted, and its clusters are released.
     Released,
@@ -76,7 +76,8 @@ impl Action {
     }
 }
 
-/// The change of one cluster. States are those that the system itself names, and empty where it names none.
+/// The change of one cluster. The states have the system's own names, and are empty where the system names
+/// none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingChange {
     /// Kind of change.
@@ -109,7 +110,7 @@ pub struct Current {
 pub struct Decision {
     /// The demand.
     pub demand: Key,
-    /// The revision of the demand on which the decision is based. Its writes are guarded by it.
+    /// The revision of the demand on which the decision is based. This revision guards the writes.
     pub demand_revision: Revision,
     /// Outcome.
     pub outcome: Outcome,

@@ -61,8 +61,8 @@ pub trait Dialect: Send + Sync + 'static {
         kinds
     }
 
-    /// Every resource that [`Inventory::fold`] reads, including those of [`Dialect::kinds`] that it reads,
-    /// and [`crate::config::RESOURCE`] for the configuration.
+    /// Every resource that [`Inventory::fold`] reads: resources of [`Dialect::kinds`] and others, and
+    /// [`crate::config::RESOURCE`] for the configuration.
     fn reads(&self) -> Vec<GroupResource>;
 
     /// Returns the reach of decisions among the objects of `resource`, one of [`Dialect::reads`].
@@ -116,8 +116,8 @@ pub trait Dialect: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Whether the dialect's kinds come after those of other systems in discovery, so that kubectl resolves
-    /// an ambiguous bare name to the other system's kind.
+    /// Whether the dialect's kinds come after the kinds of other systems in discovery, so that kubectl
+    /// resolves an ambiguous bare name to the other system's kind.
     fn comes_last(&self) -> bool {
         false
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct ProtectedResource {
     /// The resource that is used.
     pub resource: GroupResource,
-    /// The resource whose objects use the other one.
+    /// The resource whose objects use objects of the other resource.
     pub by: GroupResource,
 }
 

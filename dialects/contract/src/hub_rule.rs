@@ -1,9 +1,9 @@
-//! Rules for a hub: the writes of its objects about which it has to ask Berth.
+//! Rules for a hub: the writes of its objects for which it must call Berth's webhooks.
 //!
 //! Behind a kube-apiserver a dialect's admission rules are webhooks, and a webhook only receives the writes
-//! about which the hub asks. A [`HubRule`] selects these writes. Its conditions (CEL, `matchConditions`)
-//! keep other writes from being sent over the network. They are true whenever a rule may refuse or change
-//! the write, and as seldom as possible otherwise (docs/admission.md, "Admission").
+//! that its configuration selects. A [`HubRule`] selects these writes. Its conditions (CEL,
+//! `matchConditions`) keep other writes from being sent over the network. They are true whenever a rule may
+//! refuse or change the write, and as seldom as possible otherwise (docs/admission.md, "Admission").
 
 pub mod cel;
 
@@ -19,7 +19,7 @@ pub struct Condition {
     pub expression: String,
 }
 
-/// The writes about which a hub asks Berth, as one webhook.
+/// The writes for which a hub calls Berth, as one webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubRule {
     /// The first part of the webhook's name, unique within the dialect and phase: letters, digits and

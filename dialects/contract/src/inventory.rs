@@ -121,7 +121,7 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// Returns a cheap copy, which can be changed independently.
     fn fork(&self) -> Arc<dyn Inventory>;
 
-    /// Declares that the objects are those of a hub on which the system runs in a current release:
+    /// Declares that the objects are on a hub on which the system runs in a current release:
     /// [`RulesChoice::Auto`](crate::rules::RulesChoice::Auto) is then `Current`.
     fn set_on_hub(&mut self) {}
 
@@ -221,9 +221,9 @@ pub trait Advisor {
     }
 
     /// Changes by which an administrator empties the cluster with this name: no new request comes to it, and
-    /// those on it are placed elsewhere. Where the system itself never moves a placed request, the edits
-    /// remove the place of the request, so that a decision shows where it would go. `None` where there is no
-    /// such cluster, or the system has no way to empty one.
+    /// the requests on it are placed elsewhere. Where the system itself never moves a placed request, the
+    /// edits remove the place of the request, so that a decision shows where it would go. `None` where there
+    /// is no such cluster, or the system has no way to empty one.
     fn drain(&self, _cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         None
     }

@@ -1,6 +1,6 @@
 //! Lists of names in sentences.
 
-/// Most names that a sentence lists.
+/// Highest number of names that a sentence lists.
 const LISTED: usize = 10;
 
 /// Returns the first names and the number of further ones; `no cluster` for an empty list.

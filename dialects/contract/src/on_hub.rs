@@ -17,7 +17,7 @@ pub type Concerns = Arc<[Concern]>;
 /// Needs of a dialect on a hub.
 #[derive(Clone, Debug, Default)]
 pub struct OnHub {
-    /// Rules for the writes about which the hub has to ask, so that
+    /// Rules that select the writes for which the hub must call the webhooks, so that
     /// [`Dialect::admission`](crate::Dialect::admission) works there. The rules that follow from
     /// [`Dialect::guarded`](crate::Dialect::guarded) are added in any case.
     pub rules: Vec<HubRule>,

@@ -108,7 +108,7 @@ pub trait Controllers {
         Vec::new()
     }
 
-    /// The [`Controllers::reconcilers`] that also work where the system's objects are the hub's.
+    /// The [`Controllers::reconcilers`] that also work where a hub stores the system's objects.
     fn hub_reconcilers(&self) -> Vec<Arc<dyn Reconciler>> {
         let mut all = self.reconcilers(None);
         all.retain(|reconciler| !reconciler.is_left_to_hub());

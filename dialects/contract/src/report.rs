@@ -75,7 +75,8 @@ pub struct Places {
     picked: Vec<bool>,
     /// The amount of each candidate; empty where the system divides nothing.
     amounts: Vec<i64>,
-    /// The start of each candidate's refusals among those of the decision, and finally the end of the last.
+    /// The start of each candidate's refusals among the refusals of the decision, and finally the end of the
+    /// last.
     refusals: Vec<u32>,
 }
 
@@ -123,7 +124,7 @@ impl Places {
         Some(self.ranks[candidate as usize] as usize).filter(|&rank| rank > 0)
     }
 
-    /// Range of the refusals of `candidate` among those of the decision.
+    /// Range of the refusals of `candidate` among the refusals of the decision.
     fn refusals(&self, candidate: u32) -> Range<usize> {
         let at = candidate as usize;
         self.refusals[at] as usize..self.refusals[at + 1] as usize
@@ -154,7 +155,7 @@ impl Places {
 /// Number of groups by steps. Targets that need more steps are in the last group.
 const FAR: usize = 16;
 
-/// The targets without a rank, the nearest to fitting first: targets in scope before all others, then those
+/// The targets without a rank, the nearest to fitting first: targets in scope before all others, then targets
 /// with the fewest [`Steps`], then by name. One pass, however many targets there are.
 #[must_use]
 pub fn nearest(inventory: &dyn Inventory, decision: &Decision, places: &Places) -> Vec<u32> {

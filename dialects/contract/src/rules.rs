@@ -1,4 +1,5 @@
-//! The choice between the rules that a system documents and those of its newest release, where they differ.
+//! The choice between the rules that a system documents and the rules of its newest release, where the two
+//! differ.
 
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ impl Rules {
 /// `spec.rules` of a SchedulerConfiguration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RulesChoice {
-    /// [`Rules::Current`] for the objects of a hub and for those of a current release, else
+    /// [`Rules::Current`] for the objects of a hub and for objects of a current release, else
     /// [`Rules::Documented`].
     #[default]
     Auto,

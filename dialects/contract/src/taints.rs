@@ -9,7 +9,7 @@ use crate::edit::Edit;
 use crate::remedy::{Remedy, Whose};
 use crate::view::Taint;
 
-/// Most taints that a sentence names.
+/// Highest number of taints that a sentence names.
 const NAMED: usize = 10;
 
 impl fmt::Display for Taint {

@@ -75,7 +75,7 @@ pub enum Phase {
     Invalid,
     /// The demand is being deleted and still bound.
     Releasing,
-    /// The demand is one that its system does not schedule.
+    /// The system does not schedule this demand.
     Ignored,
 }
 
@@ -102,7 +102,7 @@ pub struct Amount {
     pub name: &'static str,
     /// Wanted amount.
     pub wanted: i64,
-    /// The sum of the amounts of all places, without those that the demand is leaving.
+    /// The sum of the amounts of all places, without places that the demand is leaving.
     pub placed: i64,
 }
 

@@ -26,8 +26,8 @@ pub struct Settings {
     pub rollout_users: SystemUsers,
 }
 
-/// Refuses writes of snapshots and bindings by users other than the scheduler, except of the rollout's
-/// fields by the rollout. Members of the break-glass group are exempt.
+/// Refuses writes of snapshots and bindings by users other than the scheduler. The rollout may write its own
+/// fields, and members of the break-glass group are exempt.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecisionGuard {
     /// KubeFleet's own controllers.
@@ -52,9 +52,9 @@ impl DecisionGuard {
         let placement = request.old.into_iter().chain(object).find_map(parent);
         let kind = Form::of(request.resource).placement;
         let placement = placement.map_or_else(|| format!("a {kind}"), |name| format!("{kind} \"{name}\""));
-        let rollout: Vec<&str> = self.users.names().collect();
-        let who = match is_binding(request) && !rollout.is_empty() {
-            true => format!("{ACTOR} writes, and of which {} rolls out", rollout.join(" or ")),
+        let users: Vec<&str> = self.users.names().collect();
+        let who = match is_binding(request) && !users.is_empty() {
+            true => format!("{ACTOR} writes, and of which {} rolls out", users.join(" or ")),
             false => format!("{ACTOR} writes"),
         };
         Err(Denial::Forbidden(format!(

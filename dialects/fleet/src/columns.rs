@@ -116,7 +116,7 @@ impl Columns {
         columns
     }
 
-    /// Renumbers the lists of taints, without unused ones.
+    /// Renumbers the lists of taints, without unused lists.
     fn number_taints(&mut self) {
         let mut table = TaintLists::default();
         table.number(&Arc::from([]));

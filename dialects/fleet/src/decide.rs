@@ -57,7 +57,7 @@ fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
         .collect()
 }
 
-/// The clusters that are released when the scheduler removes its finalizer, without those that are in
+/// The clusters that are released when the scheduler removes its finalizer, without clusters that are in
 /// `changes` already.
 fn released_clusters(fleet: &Fleet, ask: &Ask<'_>, changes: &[BindingChange]) -> Vec<BindingChange> {
     let named: HashSet<&str> = changes.iter().map(|change| &*change.cluster_name).collect();

@@ -18,7 +18,7 @@ pub(crate) struct Detail {
     pub(crate) satisfied: Option<PolicyFulfilment>,
     /// Content of the objects; `None` where they do not change.
     pub(crate) plan: Option<Plan>,
-    /// Whether the requested number was placed before, so that no cluster was picked.
+    /// Whether no cluster was picked because the requested number was already placed.
     pub(crate) filled: bool,
     /// Clusters that are kept although a filter refuses them now.
     pub(crate) unfit: Vec<Ix>,

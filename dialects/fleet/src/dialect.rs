@@ -157,7 +157,7 @@ impl Dialect for KubeFleet {
 }
 
 impl KubeFleet {
-    /// The admission rules; `users` are those of KubeFleet's own programs.
+    /// The admission rules; `users` are the users of KubeFleet's own programs.
     fn rules(&self, users: &SystemUsers) -> Vec<Arc<dyn Plugin>> {
         let users = self.settings.rollout_users.clone().and(users);
         vec![

@@ -68,7 +68,7 @@ impl Fleet {
     }
 
     /// One binding of `placement` for each cluster, by cluster name. A binding that is being released is
-    /// included only if the cluster has no other one.
+    /// included only if the cluster has no other binding.
     pub(crate) fn places_of(&self, placement: &Key) -> Vec<&Arc<BindingRecord>> {
         let mut places: Vec<&Arc<BindingRecord>> = self.bindings_of(placement).collect();
         places.sort_by(|a, b| a.cluster.cmp(&b.cluster).then_with(|| a.hold().cmp(&b.hold())));

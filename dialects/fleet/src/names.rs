@@ -86,9 +86,9 @@ pub(crate) const NAMESPACES_COLLECTED: &str = "NamespaceCollectionSucceeded";
 /// The type of the agent whose reports count.
 pub(crate) const MEMBER_AGENT: &str = "MemberAgent";
 
-/// Most decisions in the status of a snapshot (docs/systems/fleet.md, "What is written").
+/// Highest number of decisions in the status of a snapshot (docs/systems/fleet.md, "What is written").
 pub(crate) const DECISIONS_LISTED: usize = 1_000;
-/// Most unselected clusters in the status of a snapshot.
+/// Highest number of unselected clusters in the status of a snapshot.
 pub(crate) const UNSELECTED_LISTED: usize = 20;
 
 /// The longest name of a placement and of a cluster, in bytes.

@@ -18,7 +18,7 @@ pub(crate) struct Plan {
     pub(crate) snapshot: SnapshotPlan,
     /// The steps for the bindings, in the order of their writes.
     pub(crate) steps: Vec<Step>,
-    /// The decisions that the status of the snapshot will list; `None` where it does not change.
+    /// The decisions that the status of the snapshot will list; `None` where the status does not change.
     pub(crate) status: Option<Vec<ClusterDecision>>,
     /// Whether the condition of the placement changes.
     pub(crate) placement_status: bool,
@@ -62,7 +62,7 @@ impl Step {
 /// Plan for the snapshots of a placement.
 #[derive(Debug)]
 pub(crate) struct SnapshotPlan {
-    /// Snapshots that are marked as the latest, and will no longer be.
+    /// Snapshots that lose their mark as the latest.
     pub(crate) demote: Vec<Arc<SnapshotRecord>>,
     /// Old snapshots that are deleted.
     pub(crate) drop: Vec<Arc<SnapshotRecord>>,
@@ -129,8 +129,8 @@ impl SnapshotPlan {
     }
 }
 
-/// Name and number of the next snapshot. The number is above every number in use, including those to which
-/// only bindings still refer, so that an old binding is never taken for one of the new policy.
+/// Name and number of the next snapshot. The number is above every number in use, including numbers that only
+/// bindings still mention: an old binding must never count as a binding of the new policy.
 fn next(fleet: &Fleet, placement: &Key) -> (Arc<str>, u64) {
     let number = |snapshot: &str| -> Option<u64> {
         let rest = snapshot.strip_prefix(&*placement.name)?;

@@ -16,7 +16,7 @@ use crate::fleet::record::PlacementRecord;
 use crate::names::CLUSTERS;
 use crate::policy::{Mode, Policy, Term};
 
-/// Most required terms for which remedies are proposed.
+/// Highest number of required terms for which remedies are proposed.
 const MOST: usize = 4;
 /// The field of the required terms.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";

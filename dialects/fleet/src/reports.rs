@@ -22,7 +22,7 @@ use crate::writes::{ConditionContent, put_condition};
 /// The controller that copies the status of placements to their namespaces.
 pub(crate) struct Reports;
 
-/// The inventory of KubeFleet; `None` for that of another dialect, which does not occur.
+/// The inventory of KubeFleet; `None` for an inventory of another dialect, which does not occur.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()

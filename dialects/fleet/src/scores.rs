@@ -52,8 +52,8 @@ pub(crate) fn affinity(preferred: &[PreferredTerm], columns: &Columns) -> Vec<i3
     sums
 }
 
-/// The share of `weight` that each cluster with the property gets. The range is that of all clusters,
-/// including refused ones.
+/// The share of `weight` that each cluster with the property gets. The range is over all clusters, including
+/// refused clusters.
 fn shares(sorter: &Sorter, weight: i32, columns: &Columns) -> Vec<(Ix, i32)> {
     let values: Vec<(Ix, f64)> = columns
         .property(&sorter.name)

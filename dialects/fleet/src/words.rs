@@ -25,7 +25,7 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Creates the data for refusals of clusters of `fleet` by `policy`, which is that of `placement`.
+    /// Creates the data for refusals of clusters of `fleet` by `policy`, the policy of `placement`.
     pub(super) fn new(
         fleet: &'a Fleet,
         placement: &'a Key,

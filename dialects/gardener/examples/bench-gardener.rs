@@ -69,7 +69,7 @@ fn decide(inventory: &dyn Inventory, name: &str) -> Duration {
     })
 }
 
-/// The median time of taking in one binding while somebody holds the snapshot before it.
+/// The median time of folding one binding while a reader holds the previous snapshot.
 fn fold_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
     let mut turn = 0;
     median(|| {

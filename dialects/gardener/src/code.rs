@@ -51,8 +51,8 @@ berth_scheduling::filters! {
     Dns = "DNS" {
         DnsDisabled = "DNSDisabled",
     }
-    /// The networks of the seed are disjoint from the shoot's: all nine pairs, or only those of IPv6 by the
-    /// current rules.
+    /// The networks of the seed are disjoint from the shoot's: all nine pairs, or only the pairs of IPv6 by
+    /// the current rules.
     Networks = "Networks" {
         NetworksOverlap = "NetworksOverlap",
         RangeMissing = "RangeMissing",

@@ -94,8 +94,8 @@ impl Fleet {
         Ok(decision)
     }
 
-    /// Refuses that the caller chooses another seed for a bound shoot: this is a control plane migration,
-    /// which Gardener only accepts through its own subresource.
+    /// Refuses the choice of another seed for a bound shoot: this is a control plane migration, which
+    /// Gardener only accepts through its own subresource.
     fn must_be_kept(&self, names: &[String], seed: &str) -> Result<(), ChoiceRefusal> {
         let mut errors = too_many(names);
         for (index, name) in names.iter().enumerate().filter(|(_, name)| name.as_str() != seed) {

@@ -199,7 +199,7 @@ impl Dialect for Gardener {
     }
 }
 
-/// Of ConfigMaps, only those with distances concern this dialect.
+/// Only ConfigMaps with distances concern this dialect.
 fn concern(resource: GroupResource) -> Option<Concern> {
     (resource == CONFIG_MAPS).then_some(has_distances as Concern)
 }

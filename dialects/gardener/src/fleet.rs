@@ -33,7 +33,7 @@ pub struct Fleet {
     pub(crate) config: Config,
     /// The configured choice of rules.
     pub(crate) choice: RulesChoice,
-    /// Whether the objects are those of a hub.
+    /// Whether the objects are on a hub.
     pub(crate) on_hub: bool,
     /// Number of seeds that report a version of Gardener with the current rules.
     modern: usize,
@@ -59,7 +59,7 @@ pub struct Fleet {
     projects: OrdMap<Arc<str>, Arc<Project>>,
     /// The claims of projects to namespaces, by namespace.
     grounds: OrdMap<Arc<str>, OrdSet<Claim>>,
-    /// The shoots, including those that cannot be parsed, since they use room, too.
+    /// The shoots, including shoots that cannot be parsed, since they use room, too.
     pub(crate) shoots: OrdMap<Key, Resident>,
     /// The shoots that wait for a seed.
     waiting: OrdSet<Key>,
@@ -179,7 +179,7 @@ impl Fleet {
         }
     }
 
-    /// Whether the configured rules are not those of the seeds' release.
+    /// Whether the configured rules differ from the rules of the seeds' release.
     fn is_at_odds(&self) -> bool {
         match self.choice {
             RulesChoice::Auto => false,

@@ -21,7 +21,7 @@ pub const NAMESPACED_CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "
 /// have.
 pub const PROJECTS: GroupResource = GroupResource::new(GROUP, "projects");
 
-/// `configmaps`, of which those with distances between regions are read.
+/// `configmaps`: only ConfigMaps with distances between regions are read.
 pub const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
 /// The label selector of ConfigMaps with distances between regions.
 pub const DISTANCES_SELECTOR: &str = "scheduling.gardener.cloud/purpose=region-config";

@@ -1,7 +1,7 @@
 //! The two steps in which the verdict on one seed depends on the other remaining seeds: the seeds'
 //! preferences, and default domains (docs/systems/gardener.md, "Steps that compare seeds"). As in
-//! gardener-scheduler, each step only compares the seeds that pass the steps before it. So no seed may be
-//! left where another order of steps would leave one.
+//! gardener-scheduler, each step only compares the seeds that pass the steps before it. So the steps may
+//! refuse all seeds although another order of steps would not.
 
 use berth_scheduling::{Ix, Rejection};
 
@@ -11,8 +11,8 @@ use crate::filters::zones;
 use crate::fleet::seed::{Row, ZoneMode};
 use crate::request::Request;
 
-/// Adds the refusals of these steps to those of the filters, by candidate, then plugin. Returns whether
-/// there are any.
+/// Adds the refusals of these steps to the refusals of the filters, by candidate, then plugin. Returns
+/// whether there are any.
 pub(crate) fn refuse(request: &Request<'_>, rejections: &mut Vec<Rejection>) -> bool {
     let first = rejections.len();
     for step in [Step::Prefer, Step::DefaultDomain] {

@@ -312,7 +312,8 @@ impl SeedPair<'_> {
         vec![self.tolerate(&taint), untaint]
     }
 
-    /// The remedy that adds a toleration to the shoot and, if necessary, to those that its project allows.
+    /// The remedy that adds a toleration to the shoot and, if necessary, to the tolerations that its project
+    /// allows.
     fn tolerate(&self, taint: &Taint) -> Remedy {
         let wants = &self.shoot.wants;
         let toleration = &Toleration {
@@ -366,7 +367,7 @@ impl SeedPair<'_> {
         self.other_ranges((0..3).filter(|&range| meets(range)).map(|range| 1 << range).sum())
     }
 
-    /// Remedies with other ranges than those in `bits`. Of the shoot's own ranges only the one for nodes may
+    /// Remedies that replace the ranges in `bits`. Of the shoot's own ranges, only the range for nodes may
     /// change.
     fn other_ranges(&self, bits: u32) -> Vec<Remedy> {
         if bits >> HELD != 0 {
@@ -386,7 +387,7 @@ impl SeedPair<'_> {
         ))]
     }
 
-    /// Remedies that set free ranges in place of those in `bits`.
+    /// Remedies that set free ranges in place of the ranges in `bits`.
     fn ranges(&self, bits: u32) -> Vec<Remedy> {
         if bits >> HELD != 0 {
             return self.held();

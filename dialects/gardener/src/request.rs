@@ -20,7 +20,7 @@ use crate::fleet::shoot::Wants;
 pub(crate) enum Rule {
     /// Seeds of the shoot's own provider type and region.
     SameRegion,
-    /// Seeds with the smallest distance among those that the other filters admit.
+    /// Seeds with the smallest distance among the seeds that the other filters admit.
     MinimalDistance,
     /// Seeds of the shoot's own provider type in any region, for the purpose testing.
     SameProvider,
@@ -67,7 +67,7 @@ pub(crate) struct Request<'a> {
     pub(crate) shoot_labels: LabelTest,
     /// The values of the tolerations that count, by key. If a key has several tolerations, the last counts.
     pub(crate) tolerations: BTreeMap<&'a str, &'a str>,
-    /// Number of tolerations, including those with the same key.
+    /// Number of tolerations, including tolerations with the same key.
     pub(crate) toleration_count: usize,
     /// The provider types of seeds that the profile and the shoot admit.
     providers: [Providers; 2],
@@ -172,7 +172,8 @@ impl<'a> Request<'a> {
         Some(row.facts.region) == self.region
     }
 
-    /// The distances of `candidates` by the ConfigMap for the shoot's profile; `None` where it has none.
+    /// The distances of `candidates` by the ConfigMap for the shoot's profile; `None` where the ConfigMap has
+    /// no distance.
     pub(crate) fn known_distances(&self, candidates: &[Ix]) -> Vec<Option<i64>> {
         let known = self.fleet.distances_from(self.wants);
         let of = |candidate: &Ix| known?.to(&self.row(*candidate).record.seed.spec.provider.region);
@@ -202,8 +203,8 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The provider types in the shoot's selector; empty by the current rules, under which only those of the
-/// profile count.
+/// The provider types in the shoot's selector; empty by the current rules, under which only the provider
+/// types of the profile count.
 pub(crate) fn provider_types(wants: &Wants, rules: Rules) -> &[String] {
     match rules {
         Rules::Documented => &wants.provider_types,

@@ -37,7 +37,7 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
     }
     let mut minimum = None;
     if request.rule == Rule::MinimalDistance {
-        let (least, distances) = measured(request, &feasible);
+        let (least, distances) = measure_distances(request, &feasible);
         feasible = nearest(&feasible, &distances, least.value(), &mut rejections);
         minimum = Some(least);
     }
@@ -61,7 +61,7 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
 /// The distance of each feasible seed, and the smallest distance. Distances come from a ConfigMap if it has
 /// any of the regions, and other regions then have no distance. Else they are computed from the names of
 /// regions.
-fn measured(request: &Request<'_>, feasible: &[Ix]) -> (Minimum, Vec<Option<i64>>) {
+fn measure_distances(request: &Request<'_>, feasible: &[Ix]) -> (Minimum, Vec<Option<i64>>) {
     let known = request.known_distances(feasible);
     if let Some(&least) = known.iter().flatten().min() {
         return (Minimum::Mapped(least), known);

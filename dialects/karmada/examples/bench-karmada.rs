@@ -21,7 +21,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const SIZES: [u32; 5] = [100, 1_000, 5_000, 10_000, 20_000];
 const QUESTIONS: [&str; 3] = ["dynamic", "regions", "groups"];
-/// Number of groups of clusters that are gone through.
+/// Number of groups of clusters that are tried.
 const GROUPS: u32 = 12;
 const CLUSTERS: GroupResource = GroupResource::new("cluster.karmada.io", "clusters");
 const BINDINGS: GroupResource = GroupResource::new("work.karmada.io", "resourcebindings");
@@ -84,7 +84,7 @@ fn written(inventory: &dyn Inventory) -> Duration {
     })
 }
 
-/// The median time of taking in one binding while somebody holds the snapshot before it.
+/// The median time of folding one binding while a reader holds the previous snapshot.
 fn fold_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
     let mut turn: u32 = 0;
     median(|| {
@@ -97,7 +97,7 @@ fn fold_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
     })
 }
 
-/// The median time of taking in what one cluster reports while somebody holds the snapshot before it.
+/// The median time of folding one status of a cluster while a reader holds the previous snapshot.
 fn figures_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
     let mut turn: u32 = 0;
     median(|| {

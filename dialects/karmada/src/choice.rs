@@ -117,7 +117,7 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
 
 /// Verdicts and measures that do not depend on the group.
 struct Common {
-    /// The clusters that pass every filter other than that of the group.
+    /// The clusters that pass every filter other than the filter of the group.
     passing: Bits,
     /// The share of a cluster's room that one replica takes, by the shape of the cluster.
     measures: Vec<Measure>,
@@ -276,7 +276,7 @@ fn share(attempt: &Try<'_>, selected: &[RankedCluster], settings: Settings) -> R
     if !question.record.divides() {
         return Ok(nothing().collect());
     }
-    let wish = ReplicaDemand {
+    let demand = ReplicaDemand {
         strategy: &question.policy.strategy,
         replicas: question.record.replicas(),
         held: &question.held,
@@ -284,7 +284,7 @@ fn share(attempt: &Try<'_>, selected: &[RankedCluster], settings: Settings) -> R
         is_descending: seats::is_descending(&question.record.spec.resource.uid),
     };
     let tiers = attempt.group.is_some_and(|group| group.overflow.is_some());
-    let mut shares = divide::divide(&wish, selected, question.columns, tiers)?;
+    let mut shares = divide::divide(&demand, selected, question.columns, tiers)?;
     if settings.lists_empty {
         for (candidate, none) in nothing() {
             shares.entry(candidate).or_insert(none);

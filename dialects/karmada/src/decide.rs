@@ -29,7 +29,7 @@ use crate::writes;
 /// Decides `record`, the binding of `ask`.
 ///
 /// # Errors
-/// Only where the caller chose clusters: those that do not exist or do not fit.
+/// The chosen clusters that do not exist or do not fit, where the caller chose clusters.
 pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
     if record.is_leaving() {
         return Ok(released(record, ask));

@@ -34,7 +34,7 @@ const NAME: &str = "karmada-detector";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Detector;
 
-/// Karmada's fleet. `None` if the inventory is that of another dialect, which does not occur.
+/// Karmada's fleet. `None` if the inventory is of another dialect, which does not occur.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()
@@ -192,7 +192,7 @@ fn writes(key: &Key, context: &Context<'_>) -> Vec<Write> {
 fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &Context<'_>) -> Vec<Write> {
     let binding_key = kind.binding(&key.namespace, &key.name);
     let Some(template) = context.objects.get(key) else {
-        // The garbage collector would delete the binding, too, where it runs.
+        // A garbage collector, where one runs, would delete the binding, too.
         let binding = context.objects.get(&binding_key);
         let claimed_binding = binding.filter(|binding| claim::claimed_by(binding).is_some());
         return claimed_binding
@@ -231,7 +231,7 @@ fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &
     claimed.into_iter().chain(bound).collect()
 }
 
-/// The writes by which the binding at `key`, whose template cannot be read, follows its policy.
+/// The writes that adapt the binding at `key` to its policy, where its template cannot be read.
 fn of_stand_in(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
     let Some(stored) = context.objects.get(key) else {
         return Vec::new();
@@ -247,7 +247,7 @@ fn of_stand_in(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
     new.and_then(|new| update(key, stored, new)).into_iter().collect()
 }
 
-/// Whether all override policies exist for which `policy` waits.
+/// Whether all dependent override policies of `policy` exist.
 fn overrides_exist(policy: &PolicyRecord, context: &Context<'_>) -> bool {
     let resource = match policy.key.namespace.is_empty() {
         true => CLUSTER_OVERRIDE_POLICIES,

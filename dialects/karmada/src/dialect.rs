@@ -173,7 +173,7 @@ impl Controllers for Karmada {
     }
 }
 
-/// The admission rules; `users` are those of Karmada's own programs.
+/// The admission rules; `users` are the users of Karmada's own programs.
 fn rules(users: &SystemUsers) -> Vec<Arc<dyn Plugin>> {
     vec![
         Arc::new(DecisionGuard::new(users.clone())),

@@ -37,24 +37,24 @@ pub(crate) type Shares = BTreeMap<Ix, i64>;
 /// # Errors
 /// Where there is not enough room, or the strategy is unknown.
 pub(crate) fn divide(
-    wish: &ReplicaDemand<'_>,
+    demand: &ReplicaDemand<'_>,
     selected: &[RankedCluster],
     columns: &Columns,
     tiers: bool,
 ) -> Result<Shares, Failure> {
     if !tiers {
-        return within(wish, selected, columns);
+        return within(demand, selected, columns);
     }
     let mut by_tier: BTreeMap<u32, Vec<RankedCluster>> = BTreeMap::new();
     for standing in selected {
         by_tier.entry(standing.tier).or_default().push(*standing);
     }
     let mut shares = Shares::new();
-    let mut left = wish.replicas;
+    let mut left = demand.replicas;
     for of_tier in by_tier.values() {
         let part = ReplicaDemand {
             replicas: left.min(standing::available(of_tier)),
-            ..*wish
+            ..*demand
         };
         shares.append(&mut within(&part, of_tier, columns)?);
         left -= part.replicas;
@@ -63,23 +63,23 @@ pub(crate) fn divide(
         }
     }
     Err(Failure::NotEnoughRoom {
-        wanted: wish.replicas,
-        available: wish.replicas - left,
+        wanted: demand.replicas,
+        available: demand.replicas - left,
     })
 }
 
 fn within(
-    wish: &ReplicaDemand<'_>,
+    demand: &ReplicaDemand<'_>,
     selected: &[RankedCluster],
     columns: &Columns,
 ) -> Result<Shares, Failure> {
-    let mut shares: Shares = match wish.strategy {
+    let mut shares: Shares = match demand.strategy {
         Strategy::Duplicated => selected
             .iter()
-            .map(|standing| (standing.candidate, wish.replicas))
+            .map(|standing| (standing.candidate, demand.replicas))
             .collect(),
-        Strategy::Static(rules) => by_rules(wish, selected, rules, columns),
-        Strategy::Dynamic | Strategy::Aggregated => by_room(wish, selected)?,
+        Strategy::Static(rules) => by_rules(demand, selected, rules, columns),
+        Strategy::Dynamic | Strategy::Aggregated => by_room(demand, selected)?,
         Strategy::Unknown => return Err(Failure::UnsupportedStrategy),
     };
     shares.retain(|_, share| *share > 0);
@@ -89,7 +89,7 @@ fn within(
 /// Divides by static weights, independent of room and of present replicas. The weight of a cluster is the
 /// largest among the matching rules.
 fn by_rules(
-    wish: &ReplicaDemand<'_>,
+    demand: &ReplicaDemand<'_>,
     selected: &[RankedCluster],
     rules: &[(Affinity, i64)],
     columns: &Columns,
@@ -112,7 +112,7 @@ fn by_rules(
     if weights.is_empty() {
         weights = selected.iter().map(|standing| (standing.candidate, 1)).collect();
     }
-    divide_by_weights(wish.replicas, &weights, wish.is_descending)
+    divide_by_weights(demand.replicas, &weights, demand.is_descending)
 }
 
 /// Divides `amount` among candidates with their weights, and omits candidates without a replica.
@@ -124,14 +124,14 @@ fn divide_by_weights(amount: i64, weights: &[(Ix, i64)], is_descending: bool) ->
 
 /// Divides by room: additional replicas go where there is room, excess replicas are removed in proportion,
 /// and an unchanged number stays.
-fn by_room(wish: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Shares, Failure> {
-    let listed: BTreeMap<Ix, i64> = wish.held.iter().copied().collect();
+fn by_room(demand: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Shares, Failure> {
+    let listed: BTreeMap<Ix, i64> = demand.held.iter().copied().collect();
     let present: BTreeSet<Ix> = selected
         .iter()
         .map(|standing| standing.candidate)
         .filter(|candidate| listed.contains_key(candidate))
         .collect();
-    let current = wish.held.iter().copied();
+    let current = demand.held.iter().copied();
     let current: Vec<(Ix, i64)> = current
         .filter(|(candidate, _)| present.contains(candidate))
         .collect();
@@ -140,18 +140,18 @@ fn by_room(wish: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Share
     let room = selected
         .iter()
         .map(|standing| (standing.candidate, standing.room));
-    if wish.is_fresh {
+    if demand.is_fresh {
         let weights = room.map(|(candidate, room)| {
             let has = current_shares.get(&candidate).copied().unwrap_or(0);
             (candidate, room.saturating_add(has))
         });
-        return dispense(wish, wish.replicas, weights.collect(), &Shares::new());
+        return dispense(demand, demand.replicas, weights.collect(), &Shares::new());
     }
-    match has.cmp(&wish.replicas) {
+    match has.cmp(&demand.replicas) {
         std::cmp::Ordering::Equal => Ok(current_shares),
-        std::cmp::Ordering::Greater => dispense(wish, wish.replicas, current, &Shares::new()),
+        std::cmp::Ordering::Greater => dispense(demand, demand.replicas, current, &Shares::new()),
         std::cmp::Ordering::Less => {
-            let mut more = dispense(wish, wish.replicas - has, room.collect(), &current_shares)?;
+            let mut more = dispense(demand, demand.replicas - has, room.collect(), &current_shares)?;
             for (candidate, replicas) in current_shares {
                 *more.entry(candidate).or_default() += replicas;
             }
@@ -163,7 +163,7 @@ fn by_room(wish: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Share
 /// Divides `amount` by `weights`, which are in the order that settles ties. For Aggregated, candidates with
 /// replicas in `kept` come first, and only the first candidates with enough room together are used.
 fn dispense(
-    wish: &ReplicaDemand<'_>,
+    demand: &ReplicaDemand<'_>,
     amount: i64,
     mut weights: Vec<(Ix, i64)>,
     kept: &Shares,
@@ -179,7 +179,7 @@ fn dispense(
             available,
         });
     }
-    if matches!(wish.strategy, Strategy::Aggregated) {
+    if matches!(demand.strategy, Strategy::Aggregated) {
         let has = |candidate: &Ix| kept.get(candidate).is_some_and(|replicas| *replicas > 0);
         weights.sort_by_key(|(candidate, _)| !has(candidate));
         let mut sum = 0_i64;
@@ -189,5 +189,5 @@ fn dispense(
         });
         weights.truncate(enough.map_or(weights.len(), |last| last + 1));
     }
-    Ok(divide_by_weights(amount, &weights, wish.is_descending))
+    Ok(divide_by_weights(amount, &weights, demand.is_descending))
 }

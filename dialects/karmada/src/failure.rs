@@ -1,4 +1,4 @@
-//! Reason why a group of clusters has no room for the request. The reason is one of the decision, not of a
+//! Reason why a group of clusters has no room for the request. The reason is about the decision, not about a
 //! single cluster.
 
 /// Reason why a group of clusters has no room for the request.

@@ -85,7 +85,7 @@ fn all(clusters: &Bits, code: Code) -> Vec<(Ix, Reason)> {
         .collect()
 }
 
-/// The `refused` clusters without those that have the template already.
+/// The `refused` clusters, except clusters that have the template already.
 fn fresh(question: &Question<'_>, mut refused: Vec<(Ix, Reason)>) -> Vec<(Ix, Reason)> {
     refused.retain(|(candidate, _)| !question.is_listed(*candidate));
     refused

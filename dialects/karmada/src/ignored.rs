@@ -6,7 +6,7 @@ use crate::record::Record;
 /// Reason why a binding is not decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IgnoreReason {
-    /// The binding has no placement: its place follows from that of other bindings.
+    /// The binding has no placement: its place follows from the places of other bindings.
     Attached,
     /// Another scheduler decides the binding.
     OtherScheduler,

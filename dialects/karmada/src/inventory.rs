@@ -177,7 +177,7 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// Proposes a taint, which refuses new templates. Placed templates stay, as in Karmada, except those
+    /// Proposes a taint, which refuses new templates. Placed templates stay, as in Karmada, except templates
     /// that every run decides again.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();

@@ -26,8 +26,8 @@ pub(crate) struct Group {
     pub(crate) name: String,
     /// The group's own clusters.
     pub(crate) own: Affinity,
-    /// Further affinities, each for replicas without room on the clusters of those before; `None` without
-    /// overflow.
+    /// Further affinities, each for replicas that have no room on the clusters of the affinities before it;
+    /// `None` without overflow.
     pub(crate) overflow: Option<Vec<Affinity>>,
 }
 

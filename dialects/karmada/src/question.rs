@@ -108,8 +108,8 @@ pub(crate) struct Try<'a> {
     pub(crate) question: &'a Question<'a>,
     /// The group; `None` for all clusters.
     pub(crate) group: Option<&'a Group>,
-    /// The affinities that count: the group's own first, then those of overflow, which only count for
-    /// workloads.
+    /// The affinities that count: the group's own affinity first, then the overflow affinities, which only
+    /// count for workloads.
     affinities: Vec<&'a Affinity>,
     /// The clusters that match each affinity.
     matching: Vec<Bits>,
@@ -136,7 +136,7 @@ impl<'a> Try<'a> {
         }
     }
 
-    /// The clusters that match any of the affinities; all clusters where there is none.
+    /// The clusters that match any of the affinities; all clusters if there are no affinities.
     pub(crate) fn matching(&self) -> Bits {
         let mut all = self.matching.iter();
         let Some(mut any) = all.next().cloned() else {
@@ -164,8 +164,8 @@ impl<'a> Try<'a> {
         first
     }
 
-    /// The index of the first affinity that matches `candidate`: 0 for the group's own, then the overflows
-    /// in their order.
+    /// The index of the first affinity that matches `candidate`: 0 for the group's own affinity, then the
+    /// overflow affinities in their order.
     pub(crate) fn tier(&self, candidate: Ix) -> u32 {
         let found = (0..)
             .zip(&self.matching)

@@ -70,7 +70,7 @@ impl Record {
         self.spec.replicas > 0 || self.spec.replica_requirements.is_some()
     }
 
-    /// Whether replicas can be divided. Those of a workload with several components cannot.
+    /// Whether replicas can be divided. The replicas of a workload with several components cannot.
     pub(crate) fn divides(&self) -> bool {
         self.is_workload() && self.spec.components.len() <= 1
     }

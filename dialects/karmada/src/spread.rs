@@ -22,7 +22,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) replicas: i64,
 }
 
-/// The limits of one constraint; all 0 where there is none.
+/// The limits of one constraint; all 0 without a constraint.
 #[derive(Clone, Copy, Debug, Default)]
 struct Limits {
     least: i64,
@@ -37,7 +37,7 @@ impl Limits {
 }
 
 impl Terms<'_> {
-    /// The limits of the last constraint by `field`, which is the one that counts.
+    /// The limits of the last constraint by `field`, which takes precedence.
     fn limits(&self, field: &str) -> Option<Limits> {
         let mut all = self.constraints.iter().rev();
         let found = all.find(|constraint| constraint.spread_by_field == field)?;

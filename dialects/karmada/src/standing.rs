@@ -20,7 +20,7 @@ pub(crate) struct RankedCluster {
 }
 
 impl RankedCluster {
-    /// Number of possible replicas: the present ones, and those for which there is room in addition.
+    /// Number of possible replicas: the present replicas, and the replicas for which there is further room.
     pub(crate) const fn available(&self) -> i64 {
         self.room.saturating_add(self.held)
     }

@@ -7,7 +7,7 @@ use crate::record::{AppliedPlacement, Record};
 /// The reason why a binding is decided or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    /// The placement differs from that of the last decision, in a part that counts.
+    /// The placement differs from the placement of the last decision in a relevant part.
     PlacementChanged,
     /// The binding requests another number of replicas than its clusters have.
     ReplicasChanged,

@@ -30,7 +30,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let mut object = stripped(record);
     let mut writes = Vec::new();
     let mut push = |subresource, object: &Value| {
-        // A write that follows another one of the list starts from that one's result.
+        // Only the first write has a base. Each further write starts from the result of the previous one.
         let base = writes.is_empty().then_some(record.object.revision());
         writes.push(Write {
             verb: Verb::Update,
@@ -40,7 +40,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
             base,
         });
     };
-    // The group is written first: a later run could not find it out from the clusters alone.
+    // The group is written first: a later run could not derive the group from the clusters.
     if let Some(name) = group_name(record, detail)
         && name != record.status.scheduler_observed_affinity_name
     {

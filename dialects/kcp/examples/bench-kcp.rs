@@ -76,7 +76,7 @@ fn decide(inventory: &dyn Inventory, name: &str) -> Duration {
     })
 }
 
-/// The median time of taking in one heartbeat while somebody holds the snapshot before it.
+/// The median time of folding one heartbeat while a reader holds the previous snapshot.
 fn beat_after_fork(inventory: &mut Arc<dyn Inventory>, clusters: usize) -> Duration {
     let mut turn = 0;
     median(|| {

@@ -93,7 +93,8 @@ pub fn namespace_scheduled(disabled: bool, reading: &StoredPlacement) -> Option<
 }
 
 impl ScheduledCondition {
-    /// The condition as JSON. Its time is that of `known`, the stored condition, unless something changed.
+    /// The condition as JSON. Its time is the time of `known`, the stored condition, unless something
+    /// changed.
     #[must_use]
     pub fn to_json(&self, known: Option<&Value>, now: Timestamp) -> Value {
         let mut fields = Map::new();

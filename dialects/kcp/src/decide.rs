@@ -297,7 +297,7 @@ fn refuse_all(names: &[String], problem: &str) -> ChoiceRefusal {
     }
 }
 
-/// The outcome with picked clusters ranked first, kept ones before new ones, and then the rest by name.
+/// The outcome with picked clusters ranked first (kept clusters before new ones), and then the rest by name.
 fn solved(judged: ClusterVerdicts, choices: &[Choice]) -> PipelineOutcome {
     let mut picked = judged.held;
     picked.extend(choices.iter().map(|&(_, candidate)| candidate));

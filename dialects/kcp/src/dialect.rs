@@ -142,7 +142,7 @@ impl Dialect for Kcp {
     }
 }
 
-/// The test for objects of a synced `resource` that concern kcp: those with keys of a cluster, or in a
+/// The test for objects of a synced `resource` that concern kcp: objects with keys of a cluster, or in a
 /// namespace with such keys.
 fn concern(resource: GroupResource) -> Option<Concern> {
     let is_own = READS.contains(&resource);
@@ -196,7 +196,7 @@ impl Configuration for Kcp {
         Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
     }
 
-    /// The selector of namespaces: those that stop matching are drained.
+    /// The selector of namespaces. Namespaces that stop matching are drained.
     fn selects_requests(&self) -> Option<&'static str> {
         Some("namespaceSelector")
     }

@@ -127,7 +127,7 @@ pub(crate) fn identifiers(object: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether an object has keys of a cluster: whether its identifier is one of [`identifiers`].
+/// Whether an object has keys of the cluster: [`identifiers`] contains `identifier`.
 pub(crate) fn mentions(object: &Object, identifier: &str) -> bool {
     let meta = object.meta();
     let is_of = |key: &str, prefix: &str| key.strip_prefix(prefix) == Some(identifier);
@@ -136,7 +136,7 @@ pub(crate) fn mentions(object: &Object, identifier: &str) -> bool {
         || meta.finalizers().iter().any(|name| is_of(name, SYNCER_FINALIZER))
 }
 
-/// Whether an object has keys of any cluster: whether [`identifiers`] finds one.
+/// Whether an object has keys of any cluster: [`identifiers`] is not empty.
 pub(crate) fn mentions_any(object: &Object) -> bool {
     let meta = object.meta();
     meta.labels().keys().any(|key| key.starts_with(STATE))

@@ -32,7 +32,7 @@ pub struct Fleet {
     pub(crate) rows: Vector<Row>,
     /// The name of the workload cluster with each identifier.
     names: HashMap<Arc<str>, Arc<str>>,
-    /// Workload clusters whose identifier is that of another one, by identifier and name.
+    /// Workload clusters whose identifier another workload cluster has, by identifier and name.
     shadowed: OrdMap<(Arc<str>, Arc<str>), Arc<Object>>,
     /// The locations, by name.
     pub(crate) locations: OrdMap<Arc<str>, Arc<LocationRecord>>,

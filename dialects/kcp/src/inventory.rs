@@ -157,7 +157,7 @@ impl Words for Fleet {
 impl Advisor for Fleet {
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let row = self.row(self.candidate(cluster_name)?);
-        // A cluster that evicts namespaces accepts no new ones either.
+        // A cluster that evicts namespaces accepts no new namespaces either.
         Some(vec![Edit::Merge {
             key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),
             patch: json!({"spec": {"evictAfter": berth_apimachinery::time::rfc3339(now)}}),

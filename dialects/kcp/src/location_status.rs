@@ -47,7 +47,7 @@ pub fn labels_text(labels: &Labels) -> String {
     pairs.join(" ")
 }
 
-/// Returns `location` with its present status; `None` if that is stored already.
+/// Returns `location` with its present status; `None` if this status is stored already.
 #[must_use]
 pub fn with_counts(location: &Value, counts: Counts) -> Option<Value> {
     let mut new = location.clone();
@@ -59,7 +59,7 @@ pub fn with_counts(location: &Value, counts: Counts) -> Option<Value> {
     (new["status"] != location["status"]).then_some(new)
 }
 
-/// Returns `location` with the present annotation of its labels; `None` if that is stored already.
+/// Returns `location` with the present annotation of its labels; `None` if this annotation is stored already.
 #[must_use]
 pub fn with_labels_annotation(location: &Value) -> Option<Value> {
     let labels = location["metadata"]["labels"].as_object();

@@ -288,10 +288,10 @@ pub fn may_sync(actor: Actor, namespace: bool, from: Option<SyncState>, to: Opti
     from == to || who_may_sync(namespace, from, to).any(|legal| legal == actor)
 }
 
-/// The step of the resource controller on a resource's state label, given that of its namespace. `leaving`
-/// tells whether the resource has to leave the cluster, with its namespace or by itself; `held`, whether the
-/// syncer's finalizer or soft finalizers still hold it; `coordinated`, whether a coordination controller
-/// handles it before the syncer.
+/// The step of the resource controller on a resource's state label, given the label of its namespace.
+/// `leaving` tells whether the resource has to leave the cluster, with its namespace or by itself; `held`,
+/// whether the syncer's finalizer or soft finalizers still hold it; `coordinated`, whether a coordination
+/// controller handles it before the syncer.
 #[must_use]
 pub const fn resource_controller(
     label: Option<SyncState>,

@@ -35,14 +35,14 @@ pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Ar
     ]
 }
 
-/// The fleet of kcp. `None` if the inventory is that of another dialect, which does not occur.
+/// The fleet of kcp. `None` if the inventory is of another dialect, which does not occur.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()
 }
 
-/// Whether there is a WorkloadCluster with this identifier. One that cannot be parsed counts, too: it must
-/// not lose its objects.
+/// Whether there is a WorkloadCluster with this identifier. A WorkloadCluster that cannot be parsed counts,
+/// too: it must not lose its objects.
 fn exists(fleet: &Fleet, context: &Context<'_>, wanted: &str) -> bool {
     let unreadable = || {
         let objects = fleet.unreadable(WORKLOAD_CLUSTERS);

@@ -15,7 +15,7 @@ use crate::fleet::{Fleet, LocationRecord, Row};
 use crate::names::WORKLOAD_CLUSTERS;
 use crate::select::Scope;
 
-/// Most locations for which remedies are proposed.
+/// Highest number of locations for which remedies are proposed.
 const MOST: usize = 4;
 
 /// Remedies that lift `refusal`, or that get a feasible workload cluster picked.

@@ -41,7 +41,7 @@ pub(crate) struct KeptEntries {
     pub(crate) reschedule: Vec<Arc<str>>,
     /// Whether the search is for any location, since no entry is active and no location is being left.
     pub(crate) anywhere: bool,
-    /// The scope of the search or, without a search, that of the active clusters.
+    /// The scope of the search or, without a search, the scope of the active clusters.
     pub(crate) scope: Scope,
     /// The first time at which an active entry's cluster starts to evict.
     pub(crate) evicted_at: Option<Timestamp>,

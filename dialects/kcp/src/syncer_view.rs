@@ -28,8 +28,8 @@ use crate::names::{
     SOFT_FINALIZERS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
 
-/// Most bytes that the patch of a spec may copy. The annotation with the patch has no more bytes either, and
-/// its result is cached for every object and syncer.
+/// Highest number of bytes that the patch of a spec may copy. The annotation with the patch has no more bytes
+/// either, and its result is cached for every object and syncer.
 const SPEC_DIFF_COPIES: u64 = 256 * 1024;
 
 /// The view of one syncer.
@@ -99,7 +99,7 @@ impl Syncer<'_> {
         }
     }
 
-    /// Whether a key of labels or annotations is not for this syncer: it is that of another cluster or of a
+    /// Whether a key of labels or annotations is not for this syncer, but for another cluster or a
     /// controller.
     fn is_foreign(&self, key: &str) -> bool {
         let prefixes = [STATE, DELETION, SOFT_FINALIZERS, STATUS_OF, SPEC_DIFF];
@@ -233,7 +233,7 @@ impl Syncer<'_> {
         Ok(new)
     }
 
-    /// Returns the stored object after the syncer's update of the status to that of `written`.
+    /// Returns the stored object after the syncer's update of the status to the status of `written`.
     ///
     /// # Errors
     /// [`Denial::Forbidden`] if the syncer does not see the object.
@@ -295,7 +295,7 @@ impl Syncer<'_> {
     }
 }
 
-/// An error for each field that differs, except for those in `free`. Empty maps and absent ones count as
+/// An error for each field that differs, except for fields in `free`. Empty maps and absent ones count as
 /// equal.
 fn changed(view: &Value, written: &Value, free: &[&str]) -> Vec<FieldError> {
     let nothing = Map::new();

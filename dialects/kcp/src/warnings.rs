@@ -25,8 +25,8 @@ pub(crate) fn of_cluster(fleet: &Fleet, row: &Row, now: Timestamp) -> Vec<String
     warnings
 }
 
-/// Warnings about the clusters that have the namespace of `decision`, and those that have not released
-/// it.
+/// Warnings about the clusters that have the namespace of `decision`, and about clusters that have not
+/// released it.
 pub(crate) fn of_namespace(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let Some(record) = fleet.namespace(&decision.demand) else {
         return Vec::new();

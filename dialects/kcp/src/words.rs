@@ -20,7 +20,7 @@ pub(crate) fn is_alike(reason: Reason) -> bool {
     }
 }
 
-/// The sentence of one refusal. `locations` are those of the search.
+/// The sentence of one refusal. `locations` are the locations of the search.
 pub(crate) fn refusal(
     fleet: &Fleet,
     row: &Row,
@@ -88,7 +88,7 @@ fn names(fleet: &Fleet, candidates: &[Ix]) -> String {
     names.join(", ")
 }
 
-/// Reason why no further cluster is bound while those in `held` are.
+/// Reason why no further cluster is bound while the clusters in `held` are bound.
 pub(crate) fn settled(fleet: &Fleet, held: &[Ix]) -> String {
     format!(
         "the namespace is on {} and gets no second workload cluster; it moves within its location when that one is \

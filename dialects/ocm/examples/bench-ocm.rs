@@ -90,7 +90,7 @@ fn row(clusters: usize) {
     };
     let score = middle(changing(&|run| (score(run % clusters, run), true)));
     let label = middle(changing(&|run| (cluster(run % clusters, run + 1), true)));
-    // Every second run takes away what the one before brought, somewhere between the others.
+    // Every second run removes the object that the previous run added between the others.
     let coming = |run: usize| {
         let mut value = cluster(run / 2 * 7 % clusters, 0);
         let name = format!("{}-new", value["metadata"]["name"].as_str().unwrap_or_default());
@@ -118,7 +118,7 @@ fn put(fleet: &mut dyn Inventory, value: &Value) {
     fold(fleet, value, true);
 }
 
-/// Takes in that `value` is there, or gone.
+/// Folds the creation or the deletion of `value`.
 fn fold(fleet: &mut dyn Inventory, value: &Value, there: bool) {
     let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let plural: &'static str = match text("/kind") {

@@ -110,7 +110,8 @@ fn accept(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
 /// The sets that a write makes the cluster leave and join.
 fn moved_between<'a>(request: &Request<'a>, object: &'a Value) -> impl Iterator<Item = &'a str> {
     let set = |object: &'a Value| object["metadata"]["labels"][SET_LABEL].as_str();
-    // A new cluster leaves no set. It is compared with the default set, where it would be without a label.
+    // A new cluster leaves no set. Its set is compared with the default set, to which it would belong without
+    // a label.
     let before = match request.old {
         Some(old) => set(old),
         None => Some(DEFAULT_SET),

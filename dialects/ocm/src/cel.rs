@@ -125,8 +125,8 @@ pub(crate) fn compile(source: &str) -> Result<Expression, String> {
 pub(crate) struct Cache(Mutex<HashMap<String, Arc<Expression>>>);
 
 impl Cache {
-    /// Most expressions in the cache. When it is full, it is cleared; compiled policies keep their
-    /// expressions.
+    /// Highest number of expressions in the cache. When it is full, it is cleared; compiled policies keep
+    /// their expressions.
     const CAPACITY: usize = 1024;
 
     /// Returns the compiled `source`.

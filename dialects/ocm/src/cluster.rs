@@ -81,7 +81,7 @@ impl Cluster {
             && (self.cpu, self.memory) == (other.cpu, other.memory)
     }
 
-    /// Whether labels and claims are equal to those of `other`.
+    /// Whether labels and claims are equal to the labels and claims of `other`.
     pub(crate) fn is_named_like(&self, other: &Self) -> bool {
         self.labels() == other.labels() && self.claims == other.claims
     }

@@ -327,8 +327,8 @@ impl PlacementFacts<'_> {
         (columns, totals, expires)
     }
 
-    /// The picked clusters: the best ranked ones, up to the requested number, or those that the caller
-    /// chose.
+    /// The picked clusters: the best ranked clusters, up to the requested number, or the clusters that the
+    /// caller chose.
     fn pick(&self, solved: &PipelineOutcome) -> Result<Vec<Ix>, ChoiceRefusal> {
         let Some(chosen) = self.ask.chosen.filter(|chosen| !chosen.is_empty()) else {
             let number = self.policy.wanted.unwrap_or(usize::MAX);
@@ -475,7 +475,7 @@ impl PlacementFacts<'_> {
         decision
     }
 
-    /// The changes of picked clusters in rank order, then those of released clusters.
+    /// The changes of picked clusters in rank order, then the changes of released clusters.
     fn changes(&self, picked: &[Ix]) -> Vec<BindingChange> {
         let mut stays = Bits::none(self.columns.count());
         let change = |action, cluster_name| BindingChange {

@@ -28,6 +28,6 @@ pub(crate) struct Detail {
     pub(crate) in_scope: usize,
     /// The clusters that were selected before.
     pub(crate) held: Option<Bits>,
-    /// The expressions that fail on clusters to choose from.
+    /// The expressions that fail on candidate clusters.
     pub(crate) failing: Vec<FailingExpression>,
 }

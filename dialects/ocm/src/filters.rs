@@ -57,7 +57,7 @@ pub(crate) struct Predicates {
     matching: Option<Bits>,
     /// The clusters on which an expression exceeds a cost limit.
     costly: Option<Bits>,
-    /// The expressions that fail on clusters to choose from.
+    /// The expressions that fail on candidate clusters.
     pub(crate) failing: Vec<FailingExpression>,
 }
 

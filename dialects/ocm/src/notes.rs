@@ -14,9 +14,9 @@ use crate::names::PLACEMENT_API_VERSION;
 use crate::policy::ScoreSource;
 use crate::warnings::failure;
 
-/// Most bytes in a list of scores.
+/// Highest number of bytes in a list of scores.
 const SCORES_LIMIT: usize = 990;
-/// Most expired scores of one prioritizer that are named.
+/// Highest number of expired scores of one prioritizer that are named.
 const EXPIRED_LISTED: usize = 10;
 
 /// The events of `decision`. A decision that changes nothing has no events.

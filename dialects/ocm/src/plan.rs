@@ -222,7 +222,7 @@ impl File {
     }
 }
 
-/// Divides `picked` into groups. A named group has its matching clusters, except those of earlier groups;
+/// Divides `picked` into groups. A named group has its matching clusters, except clusters of earlier groups;
 /// the remaining clusters form groups without a name. Each group is cut, in name order, into pieces of the
 /// requested size. Rank order would not be stable: after the first decision, Steady ranks the selected
 /// clusters higher, so that a second decision would divide them differently.

@@ -65,8 +65,7 @@ fn absence_text(absence: Absence, resource: &str, score: &str) -> String {
     }
 }
 
-/// Warnings about bindings and entries of `spec.clusterSets` that name missing sets, if other sets exist to
-/// choose from.
+/// Warnings about bindings and entries of `spec.clusterSets` that name missing sets, if other sets exist.
 fn missing_sets(fleet: &Fleet, decision: &Decision, policy: &Policy) -> Vec<String> {
     let namespace = &decision.demand.namespace;
     let bound = fleet.bound_sets(namespace);

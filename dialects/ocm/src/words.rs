@@ -303,7 +303,7 @@ fn groups(plan: &Plan) -> String {
     )
 }
 
-/// Lists the clusters that a misconfigured placement keeps, and those that it releases.
+/// Lists the clusters that a misconfigured placement keeps, and the clusters that it releases.
 fn kept(decision: &Decision) -> String {
     let of = |action: Action| -> Vec<&str> {
         let changes = decision.changes.iter().filter(|change| change.action == action);

@@ -198,7 +198,7 @@ impl Files<'_> {
             .collect()
     }
 
-    /// The clusters that the file will list, and those that it lists now and another file will list.
+    /// The clusters that the file will list, and the clusters that it lists now and another file will list.
     fn old_and_new(&self, index: usize) -> Vec<Arc<str>> {
         let selected: BTreeSet<&Arc<str>> = self.plan.files.iter().flat_map(|file| &file.clusters).collect();
         let file = &self.plan.files[index];
@@ -253,7 +253,7 @@ impl Files<'_> {
         });
     }
 
-    /// The present object, or the one that an earlier write of the list creates.
+    /// The present object, or the object that an earlier write of the list creates.
     fn current(&self, file: &File) -> Value {
         match &file.stored {
             Some(stored) => without_revision(stored.object.parse()),

@@ -27,7 +27,7 @@ pub use warn::warnings;
 /// The Clusters that are considered for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Scope {
-    /// The Clusters in one namespace: the template's, else the request's.
+    /// The Clusters in one namespace: the namespace of the template, else of the request.
     Namespaced,
     /// The Clusters in all namespaces.
     Cluster,

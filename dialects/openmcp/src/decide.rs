@@ -43,7 +43,7 @@ impl Fleet {
     }
 
     /// The binding of a request: the Clusters with its finalizer, and the Cluster in its status, if that
-    /// exists. A request that is being deleted is only bound to Clusters with its finalizer.
+    /// Cluster exists. A request that is being deleted is only bound to Clusters with its finalizer.
     pub(crate) fn bound(&self, request: &Record) -> Vec<Current> {
         let granted = request.status.cluster.as_ref();
         let state = |place: &Place| match granted {

@@ -42,6 +42,6 @@ pub(crate) enum Step {
     Join,
     /// The Cluster is created.
     Create,
-    /// The Cluster is created again, since the one in the status no longer exists.
+    /// The Cluster is created again, since the Cluster in the status no longer exists.
     Recreate,
 }

@@ -75,7 +75,7 @@ pub(crate) struct Fleet {
     pub(crate) config: Option<Arc<Config>>,
     /// The configured choice of rules.
     pub(crate) choice: RulesChoice,
-    /// Whether the objects are those of a hub.
+    /// Whether the objects are on a hub.
     pub(crate) on_hub: bool,
     /// Problem of the stored configuration, while there has never been a valid one.
     pub(crate) config_problem: Option<Arc<str>>,

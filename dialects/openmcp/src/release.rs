@@ -18,7 +18,7 @@ pub(crate) struct Release {
     /// The Clusters that lose the request's finalizer, in order. The flag tells whether the Cluster is
     /// deleted before that.
     pub(crate) leaves: Vec<(Place, bool)>,
-    /// The Cluster whose deletion must end before that of the request.
+    /// The Cluster whose deletion must end before the deletion of the request.
     pub(crate) awaited: Option<Place>,
 }
 
@@ -49,8 +49,8 @@ impl Release {
     }
 }
 
-/// Whether a Cluster stays for a while because of other finalizers, although it is deleted with its last
-/// request; `deleted` tells whether the release deletes it.
+/// Whether finalizers of other controllers delay the deletion of a Cluster that is deleted with its last
+/// request. `deleted` tells whether the release deletes the Cluster.
 fn is_held_back(object: &Arc<Object>, holder: &str, deleted: bool) -> bool {
     let meta: &Meta = object.meta();
     let own = format!("{USE_FINALIZER}{holder}");
@@ -59,7 +59,7 @@ fn is_held_back(object: &Arc<Object>, holder: &str, deleted: bool) -> bool {
     (deleted || meta.deletion_timestamp().is_some()) && is_deleted_with_last(meta) && !others && held_back
 }
 
-/// Whether `request` waits for the deletion of the Cluster at `place`; by default, it does if the Cluster is
+/// Whether `request` waits for the deletion of the Cluster at `place`; by default, only if the Cluster is
 /// Exclusive.
 fn waits(fleet: &Fleet, request: &Record, place: &Place) -> bool {
     let exclusive = || fleet.find(place).is_some_and(|(_, row)| row.facts.exclusive);

@@ -184,7 +184,7 @@ fn cluster(
     }
 }
 
-/// Adds labels and annotations of the request to its Cluster, in place of those with the same keys.
+/// Adds labels and annotations of the request to its Cluster, in place of entries with the same keys.
 fn pass_on(metadata: &PassedOn, cluster: &mut Value) {
     for (part, entries) in metadata
         .parts()

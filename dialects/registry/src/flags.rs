@@ -36,7 +36,7 @@ pub struct ActorArgs {
 pub const LEAVE_OUT_SECRETS: &str = "leave them out of what kcp syncs \
                                      (--kcp-synced-resources=configmaps,serviceaccounts,services,deployments.apps)";
 
-/// The error about resources that cannot be synced behind a hub, with those that can.
+/// The error about resources that cannot be synced behind a hub. It lists the resources that can be synced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--kcp-synced-resources: behind a kube-apiserver Berth cannot sync {unknown}, but only {known}")]
 pub struct NotSynced {

@@ -9,6 +9,6 @@ pub type Ix = u32;
 pub struct Reason {
     /// The number of the dialect's code, assigned by [`filters!`](crate::filters).
     pub code: u16,
-    /// The index of a detail that the dialect looks up; 0 where there is none.
+    /// The index of a detail that the dialect looks up; 0 without a detail.
     pub detail: u32,
 }

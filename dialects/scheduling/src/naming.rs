@@ -1,5 +1,5 @@
-//! Numbers with names: the macros [`names!`](crate::names) and [`filters!`](crate::filters) declare once the
-//! meaning of a number in a [`Rejection`](crate::Rejection).
+//! Numbers with names: the macros [`names!`](crate::names) and [`filters!`](crate::filters) declare the
+//! meaning of the numbers in a [`Rejection`](crate::Rejection) in one place.
 //!
 //! A pipeline stores refusals as numbers. Readers convert each number to an enum and match all variants, so
 //! that a new filter does not compile until every such match handles it.
@@ -53,7 +53,7 @@ macro_rules! names {
             /// Returns the variant that has this number.
             ///
             /// # Panics
-            /// When no variant has this number, which [`number`](Self::number) then did not return.
+            /// When no variant has this number. [`number`](Self::number) never returns such a number.
             $vis const fn of(number: u16) -> Self {
                 Self::ALL[number as usize]
             }

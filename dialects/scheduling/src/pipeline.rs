@@ -107,7 +107,8 @@ pub fn rank_by_total(feasible: &[Ix], totals: &[i64]) -> Vec<Ix> {
     pairs.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// Most counters per candidate in a sort by counting. Totals with a wider range are sorted by comparison.
+/// Highest number of counters per candidate in a sort by counting. Totals with a wider range are sorted by
+/// comparison.
 const SPARSE: usize = 4;
 
 /// Sorts `feasible` by `totals`, which are between `most` - `range` and `most`, by counting. Candidates with

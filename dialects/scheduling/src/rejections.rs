@@ -370,7 +370,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Returns the next refusal, which is that of `candidate`.
+    /// Returns the next refusal, which is the refusal of `candidate`.
     #[inline]
     fn refuse(&mut self, candidate: Ix) -> Rejection {
         let reason = match (self.refused, self.rest) {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::names::{ACTOR, TOYS};
 
-/// Refuses that users other than the scheduler change the box of a toy. Members of the break-glass group are
+/// Refuses changes of a toy's box by users other than the scheduler. Members of the break-glass group are
 /// exempt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BoxGuard;

@@ -19,7 +19,7 @@ mod tests;
 const LOOK_EVERY: u64 = 1024;
 
 thread_local! {
-    /// Flag of the request that this thread works for.
+    /// Flag of the request whose work runs on this thread.
     static CURRENT_FLAG: RefCell<Option<AbandonedFlag>> = const { RefCell::new(None) };
 }
 

@@ -248,8 +248,8 @@ fn texts(list: &Value) -> &'static [&'static str] {
     symbol::list(&texts.collect::<Vec<_>>())
 }
 
-/// The columns of custom resources, as in kube-apiserver: NAME, those of the definition, and AGE if it
-/// defines none.
+/// The columns of custom resources, as in kube-apiserver: NAME, the columns of the definition, and AGE if the
+/// definition has no columns.
 fn columns(list: &Value) -> Vec<Column> {
     let text = |column: &Value, field: &str| column[field].as_str().map_or("", symbol::of);
     let mut columns = vec![Column::NAME];

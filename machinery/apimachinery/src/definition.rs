@@ -55,7 +55,7 @@ impl Definition {
         }
     }
 
-    /// The kind of this definition, which has no rules except those of its schema.
+    /// The kind of this definition, which has no rules except its schema.
     #[must_use]
     pub const fn kind(&'static self) -> DefinedKind {
         DefinedKind {

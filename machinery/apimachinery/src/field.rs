@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::field_error::{FieldError, FieldErrorKind};
 
-/// Adds those errors of `more` that are about other fields: one error per field is enough. An error that
+/// Adds the errors of `more` about fields without an error: one error per field is enough. An error that
 /// explains a wrong type replaces the schema's error.
 pub fn add_about_others(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
     if more.is_empty() {

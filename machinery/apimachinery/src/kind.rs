@@ -343,7 +343,7 @@ pub trait Kind: Send + Sync + 'static {
     fn prepare(&self, _write: &Write<'_>, _new: &mut Value) {}
 
     /// Whether `metadata.generation` counts changes outside metadata and status. This holds for kinds with a
-    /// status; of those without, it holds for kinds that are custom resources in their own system.
+    /// status; without a status, it holds for kinds that are custom resources in their own system.
     fn counts_generation(&self) -> bool {
         self.info().status
     }
@@ -453,7 +453,7 @@ impl Object {
     }
 
     /// Returns the texts of `fields`, in their order; they are read at the first call and cached, without the
-    /// parsed object. For other fields than those of the first call, the texts are read at each call.
+    /// parsed object. For fields other than in the first call, the texts are read at each call.
     #[must_use]
     pub fn texts(&self, fields: &'static [SelectableField]) -> Cow<'_, [Box<str>]> {
         let cached = self.parsed().selectable.get_or_init(|| Selectable {

@@ -118,7 +118,7 @@ impl Schema {
         self.new_unknown_fields(value, &Value::Null, usize::MAX).paths
     }
 
-    /// Returns the unknown fields, except those that `old` has at the same path; at most `most` of them.
+    /// Returns the unknown fields, except fields that `old` has at the same path; at most `most` of them.
     #[must_use]
     pub fn new_unknown_fields(&self, value: &Value, old: &Value, most: usize) -> Unknown {
         let mut search = Search::of(most);
@@ -126,8 +126,8 @@ impl Schema {
         search.found
     }
 
-    /// Returns the schema as an OpenAPI v3 schema object; that of a whole object has `apiVersion`, `kind`,
-    /// and `metadata` as a `$ref` to ObjectMeta.
+    /// Returns the schema as an OpenAPI v3 schema object; the schema of a whole object has `apiVersion`,
+    /// `kind`, and `metadata` as a `$ref` to ObjectMeta.
     #[must_use]
     pub fn openapi(&self) -> &Value {
         &self.root

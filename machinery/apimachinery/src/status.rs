@@ -34,7 +34,7 @@ pub struct Status {
     pub code: u16,
 }
 
-/// Reasons that programs depend on; all others are for users.
+/// Reasons on which programs depend; all others are for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusReason {
     /// An object with the name already exists.

@@ -1,4 +1,4 @@
-//! Names that become known at run time: those of kinds that a file defines, and of resources in a store.
+//! Names that become known at run time: names of kinds that a file defines, and of resources in a store.
 //!
 //! Names of kinds are part of every key of every object, and every request compares them. So they are static
 //! references, which are copied without counting. A name that is not in the program's text is stored here

@@ -103,8 +103,8 @@ fn compare(node: &Node, old: &Value, new: &Value) -> Comparison {
         return Comparison::default();
     }
     let mut found = Comparison::modified();
-    // The members of a container with another type were removed with it, and those of the new container were
-    // added.
+    // The members of a container with another type were removed with it, and the members of the new container
+    // were added.
     if std::mem::discriminant(old) != std::mem::discriminant(new) {
         found.removed = inside(node, old);
         found.added = inside(node, new);

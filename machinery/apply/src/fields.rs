@@ -115,7 +115,7 @@ impl Set {
         });
     }
 
-    /// Removes the members of `other` and those below them, like [`Set::recursive_difference`].
+    /// Removes the members of `other` and the members below them, like [`Set::recursive_difference`].
     pub(crate) fn cut(&mut self, other: &Self) {
         if other.member {
             *self = Self::default();
@@ -157,7 +157,7 @@ impl Set {
     }
 
     /// Returns every member in the form of messages (`.spec.ports[port=80,protocol="TCP"].name`): at each
-    /// level the members first, then those below them.
+    /// level the members first, then the members below them.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let mut found = Vec::new();

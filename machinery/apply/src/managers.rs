@@ -121,11 +121,11 @@ impl Managers {
         self.entries.get(owner)
     }
 
-    /// Returns the managers before a write: those of its body, if they are valid and not empty; none if the
-    /// body removes them by `[]` or `[{}]`; otherwise the `live` ones.
+    /// Returns the managers before a write: the managers in its body, if they are valid and not empty; none
+    /// if the body removes them by `[]` or `[{}]`; otherwise the `live` ones.
     ///
-    /// Writes to a subresource start from the live managed fields and ignore those of the body: do not call
-    /// this function for them.
+    /// Writes to a subresource start from the live managed fields and ignore the managed fields of the body:
+    /// do not call this function for them.
     #[must_use]
     pub fn of_request(body: Option<&Value>, live: Self) -> Self {
         match body {
@@ -210,7 +210,7 @@ fn seconds(time: Option<Timestamp>) -> i64 {
     time.map_or(0, Timestamp::as_second)
 }
 
-/// Returns the name of a manager, or that of an unknown one.
+/// Returns the name of a manager, or the name for an unknown manager.
 pub(crate) fn named(manager: &str) -> Cow<'_, str> {
     Cow::Borrowed(if manager.is_empty() { "unknown" } else { manager })
 }

@@ -22,7 +22,7 @@ impl Types {
         self.without_dangling(merged, &pruned, last, owned)
     }
 
-    /// Returns `merged` without the fields of `last`, including those with other owners.
+    /// Returns `merged` without the fields of `last`, including fields with other owners.
     pub(crate) fn without_last(&self, merged: &Value, last: &Set) -> Value {
         self.without(merged, &with_structs(&self.root, last.clone()), None)
     }

@@ -42,9 +42,9 @@ impl Environment {
             )
     }
 
-    /// Creates Kubernetes' environment with the variables of admission policies: those of match conditions,
-    /// `variables`, and `params` where the policy has parameters. The fields of `variables` are declared
-    /// afterwards as `variables.<name>`.
+    /// Creates Kubernetes' environment with the variables of admission policies: the variables of match
+    /// conditions, `variables`, and `params` where the policy has parameters. The fields of `variables` are
+    /// declared afterwards as `variables.<name>`.
     #[must_use]
     pub fn policies(params: bool) -> Self {
         let environment = Self::match_conditions().with_variable("variables", variables());

@@ -27,7 +27,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Creates an environment with the standard functions and those of `libraries`.
+    /// Creates an environment with the standard functions and the functions of `libraries`.
     #[must_use]
     pub fn new(libraries: &[Library]) -> Self {
         let mut environment = Self {
@@ -52,7 +52,7 @@ impl Environment {
     }
 
     /// Creates an environment with the functions of Open Cluster Management's placement selectors, except
-    /// those that read OCM's own objects.
+    /// functions that read OCM's own objects.
     #[must_use]
     pub fn open_cluster_management() -> Self {
         Self::new(&[

@@ -20,7 +20,7 @@ pub(crate) type Outcome<'a> = Result<Value<'a>, Error>;
 /// Evaluates one program on one set of variables.
 pub(crate) struct Evaluator<'a, 'l> {
     globals: &'a [Value<'a>],
-    /// Variables that are evaluated on first use; their indexes follow those of the other variables.
+    /// Variables that are evaluated on first use; their indexes follow the indexes of the other variables.
     lazy: Option<&'l Lazy<'a>>,
     locals: Vec<Value<'a>>,
     meter: Meter,

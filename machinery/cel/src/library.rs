@@ -26,9 +26,9 @@ use crate::value::Value;
 /// Value of a function, or the error.
 pub type Outcome<'a> = Result<Value<'a>, Error>;
 
-/// Implementation of a function. Its arguments begin with the receiver; their number and, as far as the
-/// signature determines them, their types are as declared. It charges the meter before it reads or creates
-/// more than a few bytes.
+/// Implementation of a function. The first argument is the receiver, if there is one. The caller has checked
+/// the number of the arguments, and their types as far as the signature determines them. An implementation
+/// charges the meter before it reads or creates more than a few bytes.
 pub type OverloadFunction = for<'a> fn(&mut Meter, &[Value<'a>]) -> Outcome<'a>;
 
 /// A function.
@@ -59,7 +59,7 @@ pub enum Library {
     ListsExtended,
     /// Functions `find` and `findAll`.
     Regex,
-    /// Function `url`, and those of its parts.
+    /// Function `url`, and the functions for the parts of a URL.
     Urls,
     /// Quantities of Kubernetes.
     Quantity,

@@ -1,8 +1,8 @@
 //! Meter of the cost of an evaluation so far.
 //!
-//! The units are those of cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30 for a
-//! map, 1 for ten bytes of text that are read or created. In addition every step counts, since operations
-//! without a cost in cel-go (constants, `&&`, `||`) take time as well.
+//! The units are the same as in cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30
+//! for a map, 1 for ten bytes of text that are read or created. In addition every step counts, since
+//! operations without a cost in cel-go (constants, `&&`, `||`) take time as well.
 
 use std::any::Any;
 use std::collections::HashMap;

@@ -28,8 +28,8 @@ impl Unifier {
         self.steps > MOST_STEPS
     }
 
-    /// Whether each type of `given` is assignable to the one in `wanted`. Variables are bound only if all
-    /// are.
+    /// Whether each type of `given` is assignable to the type at its place in `wanted`. Variables are bound
+    /// only if all types are assignable.
     pub(crate) fn assign_all(&mut self, given: &[Type], wanted: &[Type]) -> bool {
         if given.len() != wanted.len() {
             return false;

@@ -75,7 +75,7 @@ fn status_config(object: &Value, status: Value) -> Value {
     alone
 }
 
-/// Converts a refusal to an error; that of a conflict names the flag which resolves it.
+/// Converts a refusal to an error. The error of a conflict names the flag that resolves the conflict.
 fn conflict_or_refused(status: Box<Status>) -> Error {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     if causes

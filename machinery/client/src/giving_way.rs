@@ -1,5 +1,5 @@
 //! Fields of a file that yield to stored ones. A scheduler fills in fields, which then belong to it or cannot
-//! be changed. A file from before does not have them, and a file that was read back may have outdated values.
+//! be changed. An older file does not have them, and a file that was read back may have outdated values.
 
 use berth_apimachinery::Status;
 use serde_json::Value;

@@ -123,7 +123,7 @@ enum Content {
     },
 }
 
-/// Next part of a map: a key, the value of a field, or that of a merge (`<<`).
+/// Next part of a map: a key, the value of a field, or the value of a merge (`<<`).
 enum Slot {
     Key,
     Field(String),

@@ -30,8 +30,8 @@ impl Scalar {
         }
     }
 
-    /// Converts the scalar to JSON. A number without a fraction becomes an integer, as in parsers of that
-    /// JSON.
+    /// Converts the scalar to JSON. A number without a fraction becomes an integer, as parsers of the
+    /// resulting JSON read it.
     pub(crate) fn into_value(self) -> Result<Value, String> {
         Ok(match self {
             Self::Null => Value::Null,

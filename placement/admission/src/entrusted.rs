@@ -19,7 +19,7 @@ const NOT_JUDGED: &str = "not-judged";
 enum Whose {
     /// The rules of one system.
     Of(Arc<Rules>),
-    /// The rules of all systems, of which those of the resource's system apply.
+    /// The rules of all systems. The rules of the resource's system apply.
     ByResource(Vec<Arc<Rules>>),
 }
 

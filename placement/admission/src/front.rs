@@ -34,8 +34,8 @@ pub const VALIDATE_PATH: &str = "/admission/validate";
 /// All paths where reviews are answered.
 pub const PATHS: [&str; 2] = [MUTATE_PATH, VALIDATE_PATH];
 
-/// Most concurrent reviews from one address. A kube-apiserver sends about as many as it has writes in
-/// flight.
+/// Highest number of concurrent reviews from one address. A kube-apiserver sends about as many as it has
+/// writes in flight.
 const AT_ONCE: usize = 200;
 /// Time limit for the arrival of a body, which is the longest time limit of a kube-apiserver for a
 /// webhook.
@@ -61,7 +61,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// A server that answers by `chain` about `resources`, and admits writes to others.
+    /// A server that answers by `chain` about `resources`, and admits writes to other resources.
     #[must_use]
     pub fn new(
         chain: Chain,
@@ -188,8 +188,7 @@ impl Front {
         }
     }
 
-    /// Checks that the caller has not caused too many checks of users' rights, of which this write
-    /// needs some.
+    /// Checks that the caller has not caused too many checks of users' rights. This write needs such checks.
     fn may_ask(
         &self,
         request: &berth_admission::Request<'_>,

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::knowledge::{self, Knowledge};
 
-/// Most users that a refusal names.
+/// Highest number of users that a refusal names.
 const NAMED: usize = 10;
 
 /// The plugin.

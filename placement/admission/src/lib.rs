@@ -172,8 +172,7 @@ impl Parts {
     }
 }
 
-/// The plugins of the dialects of `rules`. Those that `entrusted` accepts are limited to Berth's
-/// objects.
+/// The plugins of the dialects of `rules`. Plugins that `entrusted` accepts are limited to Berth's objects.
 fn of_dialects(rules: &[Arc<Rules>], entrusted: impl Fn(&dyn Plugin) -> bool) -> Vec<Arc<dyn Plugin>> {
     let mut plugins = Vec::new();
     for rules in rules {

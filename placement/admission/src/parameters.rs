@@ -1,6 +1,6 @@
-//! Check that users do not read objects through a policy that they may not read themselves. A user who
-//! names a kind of parameters in a policy needs the right to get all of its objects, and a user who
-//! names parameters in a binding needs the right to get these, as in kube-apiserver.
+//! Check that users do not use a policy to read objects that they may not read themselves. A user who names a
+//! kind of parameters in a policy needs the right to get all of its objects, and a user who names parameters
+//! in a binding needs the right to get these parameters, as in kube-apiserver.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Common parts of the two rules about creates of objects with a place in a field of their own, such as a
-//! Shoot's `spec.seedName`: one sets the field, the other validates it.
+//! Condition of two admission rules about creates: both handle objects that store their place in a field,
+//! such as a Shoot's `spec.seedName`. One rule sets the field, and the other validates it.
 
 use berth_admission::{Operation, Request};
 use berth_engine::Engine;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use berth_apimachinery::Timestamp;
 use parking_lot::Mutex;
 
-/// Most checks of rights that reviews from one address may cause at once, and in each second after that. Each
-/// may be a SubjectAccessReview on the hub, for the user that the review claims.
+/// Highest number of checks of rights that reviews from one address may cause at once, and in each second
+/// after that. Each may be a SubjectAccessReview on the hub, for the user that the review claims.
 const QUESTIONS: i64 = 200;
 const QUESTIONS_A_SECOND: i64 = 50;
 

@@ -1,6 +1,5 @@
-//! Sources that admission policies depend on: the policies themselves with their parameters, from
-//! Berth's own store or from a hub; the authorizer; and the namespaces in the store, which are copies
-//! behind a hub.
+//! Sources on which admission policies depend: the policies themselves with their parameters, from Berth's
+//! own store or from a hub; the authorizer; and the namespaces in the store, which are copies behind a hub.
 
 use std::sync::Arc;
 

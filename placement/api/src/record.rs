@@ -11,7 +11,7 @@ use super::kind::{Virtual, info};
 use super::shared::{SourceRef, Token};
 use super::text::{joined, part_at, text_at};
 
-/// Most clusters that a row names.
+/// Highest number of clusters that a row names.
 const NAMED: usize = 3;
 
 /// A change of a decision, as observed. Berth writes it; it is immutable.

@@ -10,7 +10,7 @@ use super::kind::{Virtual, info};
 use super::scheduling::PublishedReport;
 use super::shared::AnyObject;
 
-/// Most selectors of `spec.decisions`.
+/// Highest number of selectors of `spec.decisions`.
 const MOST_SELECTORS: usize = 100;
 
 /// A request for the decision that the scheduler would make with other objects, another fleet, another

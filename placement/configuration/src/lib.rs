@@ -69,7 +69,7 @@ impl AutoBindMode {
             .unwrap_or_default()
     }
 
-    /// The mode in force for `dialect`, one of `engine`'s.
+    /// The mode in force for `dialect`, which is a dialect of `engine`.
     #[must_use]
     pub fn in_force(engine: &Engine, dialect: &str) -> Self {
         let in_force = engine.configuration(dialect);
@@ -290,8 +290,7 @@ impl Kind for SchedulerConfiguration {
             return vec![FieldError::not_supported("metadata.name", name, &known)];
         };
         let mut errors = Vec::new();
-        // The schema has already reported its errors, which the dialect reports again: these are left
-        // out.
+        // The dialect repeats errors that the schema has already reported. The repeated errors are left out.
         let reported = self.schema.validate(new);
         errors.extend(requests::problems(&**dialect, new, &reported));
         let spec = new["spec"].as_object();

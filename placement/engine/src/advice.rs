@@ -36,7 +36,7 @@ pub use patch::Form;
 /// Default number of targets with advice.
 pub const TARGETS: usize = 10;
 
-/// Most steps of one piece of advice: one step is the cost of judging a target, some 150 ns.
+/// Highest number of steps of one piece of advice: one step is the cost of judging a target, some 150 ns.
 const STEPS: u64 = 10_000_000;
 
 /// Parameters of advice.
@@ -44,9 +44,9 @@ const STEPS: u64 = 10_000_000;
 pub struct Terms {
     /// The instant to decide for.
     pub now: Timestamp,
-    /// The seed of random strategies; without one, that of a live decision.
+    /// The seed of random strategies; without a seed, the seed of a live decision.
     pub seed: Option<u64>,
-    /// Number of targets with advice; those nearest to fitting come first.
+    /// Number of targets with advice; the targets nearest to fitting come first.
     pub limit: usize,
     /// The only requested target: the name of its cluster, or of its Target.
     pub only: Option<String>,
@@ -74,7 +74,7 @@ pub enum NoAdvice {
 pub struct Advice {
     /// The present decision.
     pub decision: Decision,
-    /// Target by target, those nearest to fitting first.
+    /// Target by target, the targets nearest to fitting first.
     pub targets: Vec<TargetAdvice>,
     /// Number of further targets that are not in the resulting set.
     pub remaining: usize,
@@ -95,7 +95,7 @@ pub struct TargetAdvice {
     pub picked: bool,
     /// The present refusals of the target; of a feasible target, the reason why others are picked.
     pub rejections: Vec<Obstacle>,
-    /// The sets of changes, the smallest first; of two equally small sets, first the one that the caller can
+    /// The sets of changes, the smallest first; of two equally small sets, first the set that the caller can
     /// make.
     pub advice: Vec<Set>,
     /// Whether there may be further sets that were not tried.
@@ -234,7 +234,8 @@ fn considered(decision: &Decision) -> bool {
     !decision.solved.feasible.is_empty() || !decision.solved.rejections.is_empty()
 }
 
-/// The target that `only` names: by the system's name, or by the Target's, with or without the system.
+/// The target that `only` names: by the system's own name, or by the name of the Target with or without the
+/// system.
 fn find(snapshot: &Snapshot, decision: &Decision, only: &str) -> Result<Ix, NoAdvice> {
     let unknown = || NoAdvice::Target(only.to_owned());
     if !considered(decision) {
@@ -262,7 +263,7 @@ fn nearest(snapshot: &Snapshot, decision: &Decision) -> Vec<Ix> {
     order.filter(|&candidate| !places.is_picked(candidate)).collect()
 }
 
-/// The report about `candidate`. Where a refusal has no remedy, it has the reason for that.
+/// The report about `candidate`. A refusal without a remedy has the reason why there is none.
 fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: Ix) -> TargetAdvice {
     let inventory = &*snapshot.inventory;
     let view = View {

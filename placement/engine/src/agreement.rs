@@ -103,12 +103,12 @@ impl Agreement {
     }
 }
 
-/// Comparison of a demand's clusters with those that would be decided.
+/// Comparison of a demand's clusters with the clusters that would be decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Whether both are equal.
     pub agreement: Agreement,
-    /// Number of the demand's clusters, without those that it is leaving.
+    /// Number of the demand's clusters, without clusters that it is leaving.
     pub placed: usize,
     /// Number of clusters that the demand would have.
     pub would_have: usize,

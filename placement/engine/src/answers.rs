@@ -9,8 +9,8 @@ use berth_apimachinery::{Change, Key, Revision, Timestamp};
 use berth_dialect_contract::Outcome;
 use parking_lot::Mutex;
 
-/// Most decisions that are remembered. Beyond that, all are forgotten, and the demands are decided once
-/// more when they are due.
+/// Highest number of decisions that are remembered. Beyond that, all are forgotten, and the demands are
+/// decided once more when they are due.
 const MOST: usize = 1024;
 
 /// The answers.

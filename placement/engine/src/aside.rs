@@ -1,4 +1,4 @@
-//! Long work, which runs on threads other than the runtime's.
+//! Long work, which does not run on the runtime's threads.
 
 use std::time::Duration;
 

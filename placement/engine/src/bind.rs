@@ -14,7 +14,7 @@ use crate::contest::{WriteInProgress, WritePermit};
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot};
 
-/// Most decisions of a binding on fresh snapshots before the caller gets 409 (docs/concepts.md,
+/// Highest number of decisions of a binding on fresh snapshots before the caller gets 409 (docs/concepts.md,
 /// "Settled questions").
 pub const ATTEMPTS: usize = 8;
 

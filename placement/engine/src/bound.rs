@@ -26,7 +26,7 @@ pub trait BindObserver: Send + Sync + 'static {
 pub enum UnplacedTreatment {
     /// Refuse it, unless it releases a place: for callers that requested a binding.
     Refuse,
-    /// Commit its writes (such as status conditions) like those of other decisions: for controllers.
+    /// Commit its writes (such as status conditions) like the writes of other decisions: for controllers.
     Commit,
 }
 

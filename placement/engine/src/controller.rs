@@ -2,10 +2,10 @@
 //!
 //! Folded changes make demands due ([`berth_dialect_contract::Consequences::decide`]); each dialect has one
 //! queue of due keys. The keys are decided with bounded parallelism, and written through [`Engine::bind`],
-//! like those of every caller. A demand that fails or finds no place is tried again with growing delays
-//! ([`berth_dialect_contract::Pace`]). A demand whose decision depends on time is due again at that time
-//! ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's clock; tests that move a clock call
-//! [`Controllers::look`].
+//! like the bindings of every caller. A demand that fails or finds no place is tried again with growing
+//! delays ([`berth_dialect_contract::Pace`]). A demand whose decision depends on time is due again at that
+//! time ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's clock; tests that move a clock
+//! call [`Controllers::look`].
 //!
 //! In addition to the controller that decides, a dialect may have reconcilers
 //! ([`berth_dialect_contract::Reconciler`]), which carry out decisions and report. They run here, too, each

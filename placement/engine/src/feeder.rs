@@ -19,7 +19,7 @@ use crate::in_force::{Configurations, is_configuration};
 use crate::mandate::NAMESPACES;
 use crate::snapshot::writable;
 
-/// Most changes that are folded under one lock.
+/// Highest number of changes that are folded under one lock.
 const BATCH: usize = 512;
 /// Delay before the next attempt at a source that does not answer.
 const RETRY: Duration = Duration::from_secs(1);

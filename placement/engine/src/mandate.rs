@@ -26,7 +26,7 @@ pub trait Mandate: Send + Sync + 'static {
     }
 }
 
-/// Selection of a system's requests, by their labels and by those of their namespaces.
+/// Selection of a system's requests, by their labels and by the labels of their namespaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requests {
     /// No requests.

@@ -32,7 +32,7 @@ use crate::fault::Fault;
 use crate::snapshot::Snapshot;
 use crate::what_if::World;
 
-/// Most decisions of one demand in a plan before it is reported as unsettled.
+/// Highest number of decisions of one demand in a plan before it is reported as unsettled.
 const MOST: u32 = 8;
 
 /// Parameters of a plan.
@@ -47,15 +47,15 @@ pub struct Terms {
 /// Effects of a change, dialect by dialect.
 #[derive(Debug, Default, Serialize)]
 pub struct Plan {
-    /// Counts of the entries, including those that are not listed.
+    /// Counts of the entries, including entries that are not listed.
     pub counts: Counts,
     /// Number of decisions that were made.
     pub decided: usize,
     /// The demands that still changed after eight decisions on them.
     #[serde(serialize_with = "as_text", skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<Key>,
-    /// Entries about demands that move, in key order. Requested demands, and those on a drained
-    /// cluster, have an entry even if they stay.
+    /// Entries about demands that move, in key order. Requested demands, and demands on a drained cluster,
+    /// have an entry even if they stay.
     pub entries: Vec<Entry>,
 }
 

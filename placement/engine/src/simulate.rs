@@ -106,7 +106,7 @@ impl Simulation {
         load::load(dialects, catalog, configurations, inputs, now)
     }
 
-    /// Records that the objects are those of a hub on which the systems run.
+    /// Records that the objects are on a hub on which the systems run.
     pub fn set_on_hub(&mut self) {
         self.worlds.iter_mut().for_each(World::set_on_hub);
     }

@@ -2,7 +2,7 @@
 
 /// Longest name in Kubernetes; longer texts are not compared.
 const LONGEST: usize = 253;
-/// Most letters in which similar names differ; in short names, one.
+/// Highest number of letters in which similar names differ; in short names, one.
 const MOST: usize = 2;
 /// Length from which a name is not short.
 const LONG: usize = 6;

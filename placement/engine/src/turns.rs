@@ -9,16 +9,16 @@ use tokio::sync::watch;
 /// Work in progress, by its subject.
 pub(crate) struct Turns<T>(Mutex<HashMap<Key, watch::Receiver<Option<T>>>>);
 
-/// Part of a caller in one piece of work.
+/// Role of a caller in one piece of work.
 pub(crate) enum Part<'a, T> {
-    /// The caller does the work, which no other caller does.
+    /// The caller does the work, and no other caller does.
     Do(Turn<'a, T>),
     /// Another caller does the work.
     Wait(watch::Receiver<Option<T>>),
 }
 
-/// The right to do the work. Waiting callers get the answer by [`Turn::end`], and no answer when the
-/// turn is dropped without it.
+/// The right to do the work. [`Turn::end`] sends the answer to the waiting callers. If the turn is dropped
+/// without that call, they get no answer.
 pub(crate) struct Turn<'a, T> {
     turns: &'a Turns<T>,
     about: &'a Key,

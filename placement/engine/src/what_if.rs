@@ -40,7 +40,7 @@ impl Catalog {
     }
 
     /// The kind named `kind` in the group and version of `api_version`, with its version. The group may be
-    /// that of the kind in another release.
+    /// the kind's group in another release.
     #[must_use]
     pub fn find(&self, api_version: &str, kind: &str) -> Option<(&Arc<dyn Kind>, &'static str)> {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
@@ -270,7 +270,7 @@ impl Catalog {
     }
 }
 
-/// Most reported unknown fields of an object.
+/// Highest number of reported unknown fields of an object.
 const UNKNOWN: usize = 20;
 
 fn unknown_fields(kind: &dyn Kind, version: &str, value: &Value) -> Vec<String> {
@@ -313,7 +313,7 @@ fn join(path: &str, field: &str) -> String {
     }
 }
 
-/// Sets the namespace of a namespaced object, and refuses one on a cluster-scoped object.
+/// Sets the namespace of a namespaced object, and refuses a namespace on a cluster-scoped object.
 fn place(value: &mut Value, info: &KindInfo, path: &str) -> Result<(), Vec<FieldError>> {
     let namespace = match value["metadata"].get("namespace") {
         None | Some(Value::Null) => "",
@@ -473,7 +473,7 @@ impl World {
         self.note(&change);
     }
 
-    /// Records that the objects are those of a hub on which the system runs.
+    /// Records that the objects are on a hub on which the system runs.
     pub fn set_on_hub(&mut self) {
         writable(&mut self.snapshot.inventory).set_on_hub();
     }

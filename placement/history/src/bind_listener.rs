@@ -16,9 +16,9 @@ use super::causes::Causes;
 use super::decision_text::DecisionText;
 use super::standing::SHOWN;
 
-/// Most decisions on one object that wait to be recorded.
+/// Highest number of decisions on one object that wait to be recorded.
 const EACH: usize = 8;
-/// Most objects with decisions that wait.
+/// Highest number of objects with decisions that wait.
 const MOST: usize = 50_000;
 /// Longest wait of a decision.
 const LIFE: Duration = Duration::from_secs(30);

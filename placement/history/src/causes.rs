@@ -24,7 +24,7 @@ use self::notes::{Dues, Views};
 const SOON: Duration = Duration::from_secs(10);
 /// Time for which a change waits for its decision.
 const LONG: Duration = Duration::from_mins(10);
-/// Most decisions with notes. Beyond that, all notes are forgotten, and causes are missing for a
+/// Highest number of decisions with notes. Beyond that, all notes are forgotten, and causes are missing for a
 /// moment.
 const MOST: usize = 200_000;
 

@@ -26,7 +26,7 @@ pub(crate) struct Last {
     pub(crate) name: Arc<str>,
     /// Subject of the decision.
     pub(crate) about: About,
-    /// State since then, with the counts.
+    /// State since the record, with the counts.
     pub(crate) to: Option<Arc<DecisionState>>,
 }
 
@@ -195,9 +195,9 @@ impl RecordIndex {
         all
     }
 
-    /// Removes records that are too old at `now` from the index, and returns them. Then, while there
-    /// are too many in total, removes the oldest record of the namespace with most, so that a namespace
-    /// with flapping decisions does not displace the history of others.
+    /// Removes records that are too old at `now` from the index, and returns them. Then, while there are too
+    /// many in total, removes the oldest record of the namespace whose records have the most bytes, so that a
+    /// namespace with flapping decisions does not displace the history of others.
     pub(crate) fn take_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
         let mut all = Vec::new();
         if bounds.max_age != Duration::ZERO

@@ -1,9 +1,9 @@
 //! The recorder, which watches the Decisions of the API and writes a record of each change, a moment later
 //! and many at once.
 //!
-//! Nothing waits for the recorder, and nothing is decided for it: reasons and scores in a record are
-//! those of the written decision. Where servers share a store, the server that made a change records
-//! it, and the leader records all others.
+//! Nothing waits for the recorder, and nothing is decided for it: a record has the reasons and scores of the
+//! written decision. Where servers share a store, the server that made a change records it, and the leader
+//! records all others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,9 +35,9 @@ const SWEEP: Duration = Duration::from_secs(15);
 const RETRY: Duration = Duration::from_secs(1);
 /// Time limit for the last changes to be shown when the server ends.
 const LAST: Duration = Duration::from_secs(2);
-/// Most events that are processed at once.
+/// Highest number of events that are processed at once.
 const BATCH: usize = 512;
-/// Most records that are written in one commit.
+/// Highest number of records that are written in one commit.
 const TOGETHER: usize = 128;
 
 pub(super) struct Recorder {
@@ -56,7 +56,7 @@ pub(super) struct Recorder {
 /// Watches of the recorder.
 struct RecorderSources {
     decisions: Box<dyn Watch>,
-    /// Revision of each resource in the list that the watch began with.
+    /// Revision of each resource in the list with which the watch began.
     list_revisions: BTreeMap<GroupResource, berth_apimachinery::Revision>,
     records: Box<dyn Watch>,
 }
@@ -285,7 +285,7 @@ impl Recorder {
         record::number(&last.name).is_none_or(|number| number < self.started.as_microsecond())
     }
 
-    /// Whether an object created at `made` is older than the recorder. `creationTimestamp` has whole
+    /// Whether an object created at `created` is older than the recorder. `creationTimestamp` has whole
     /// seconds: an object created in the second of the start counts as new.
     fn is_older(&self, created: Timestamp) -> bool {
         created.as_second() < self.started.as_second()
@@ -400,7 +400,7 @@ impl Recorder {
         if text.is_none() && !self.leads() {
             return None;
         }
-        // The end state of the last record, where it differs: this record then continues from there.
+        // The end state of the last record. If it differs, this record continues from that state.
         let last = self.recorded.last(place).map(|last| last.to.clone());
         let from = last.unwrap_or_else(|| step.from.clone());
         if !differ(from.as_deref(), step.to.as_deref()) {

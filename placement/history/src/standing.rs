@@ -13,7 +13,7 @@ use serde::de::Error as _;
 
 use super::reasons::Reasons;
 
-/// Most clusters that a record names on each side. The counts are of all.
+/// Highest number of clusters that a record names on each side. The counts are of all clusters.
 pub const SHOWN: usize = 50;
 
 /// State of a decision.
@@ -25,7 +25,7 @@ pub struct DecisionState {
     pub reason: String,
     /// The summary.
     pub message: String,
-    /// Number of bound clusters, without those that the decision is leaving.
+    /// Number of bound clusters, without the clusters that the decision is leaving.
     pub cluster_count: usize,
     /// The clusters, by name; in a record, the first [`SHOWN`].
     pub clusters: Vec<RecordedCluster>,
@@ -73,13 +73,13 @@ impl From<&Side> for DecisionState {
 }
 
 impl DecisionState {
-    /// The names of the clusters, in order, without those that the decision is leaving.
+    /// The names of the clusters, in order, without the clusters that the decision is leaving.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let staying = self.clusters.iter().filter(|place| !place.leaving);
         staying.map(|place| place.cluster_name.as_str())
     }
 
-    /// The clusters with their amounts, in order, without those that the decision is leaving.
+    /// The clusters with their amounts, in order, without the clusters that the decision is leaving.
     fn places(&self) -> impl Iterator<Item = (&str, Option<i64>)> {
         let staying = self.clusters.iter().filter(|place| !place.leaving);
         staying.map(|place| (place.cluster_name.as_str(), place.amount))
@@ -91,8 +91,8 @@ impl DecisionState {
         record::held(&self.clusters)
     }
 
-    /// Whether `other` differs in a way that is worth a record: in the phase, the reason, the clusters
-    /// or their amounts. Either may be shortened to the clusters that a record names.
+    /// Whether `other` differs in a way that is worth a record: in the phase, the reason, the clusters or
+    /// their amounts. Either state may be shortened to the clusters that a record names.
     #[must_use]
     pub fn differs(&self, other: &Self) -> bool {
         self.phase != other.phase

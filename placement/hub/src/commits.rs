@@ -94,7 +94,7 @@ impl HubCommitter {
         Ok(())
     }
 
-    /// The hub's resourceVersion for `write`: that of the write's base.
+    /// The hub's resourceVersion for `write`, which is the version of the write's base.
     fn version(&self, write: &Write) -> Result<String, CommitError> {
         let copy = self.copies.get(&write.key);
         let copy = copy.filter(|copy| write.base.is_none_or(|base| base == copy.revision()));

@@ -38,7 +38,7 @@ const NAME: &str = "scheduling.berth.dev/fence";
 const NOTED: &str = "scheduling.berth.dev/noted";
 /// The annotation with noted creates that did not happen.
 const ABANDONED: &str = "scheduling.berth.dev/abandoned";
-/// Most keys that a fence remembers, which are the newest.
+/// Highest number of keys that a fence remembers, which are the newest.
 const REMEMBERED: usize = 64;
 /// The annotation of a touched object.
 const TOUCHED: &str = "scheduling.berth.dev/touched";

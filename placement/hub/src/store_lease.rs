@@ -84,8 +84,8 @@ impl StoreLease {
             tokio::time::sleep(self.terms.retry()).await;
             match self.lease.hold(self.clock.now()).await {
                 Ok(held) if held.until.is_none() => {
-                    // Another client may only have written the same record in between: the lease is
-                    // lost only to another holder.
+                    // Another client may have written the same record in between. The Lease is lost only to
+                    // another holder.
                     if self.holder().await.is_some() {
                         tracing::error!("{}", self.refusal().await);
                         end.cancel();
@@ -99,7 +99,7 @@ impl StoreLease {
         }
     }
 
-    /// The holder of the Lease, if it is another one.
+    /// The holder of the Lease, if another server holds it.
     async fn holder(&self) -> Option<String> {
         let record = self.lock.read().await.ok()??;
         let holder = record.holder();

@@ -22,7 +22,7 @@ use super::names;
 use super::resolve::{About, ResolvedDemand, behind};
 use super::scheduling::decide;
 
-/// Most pairs of an unfiltered list (docs/reference.md, "Candidates").
+/// Highest number of pairs in an unfiltered list (docs/reference.md, "Candidates").
 pub(super) const MOST: usize = 10_000;
 /// Number of candidates between two checks whether the caller still waits for the answer.
 const LOOK: usize = 64;
@@ -100,14 +100,17 @@ impl Candidates {
         &self,
         call: &Call,
         query: &ListQuery,
-        worlds: &[(Snapshot, Vec<Key>)],
+        demands_by_dialect: &[(Snapshot, Vec<Key>)],
         target: &str,
     ) -> Result<Arc<dyn Listing>, Status> {
         let is_of = |snapshot: &Snapshot| {
             let name = target.strip_suffix(snapshot.dialect.name());
             name.is_some_and(|name| name.ends_with('.'))
         };
-        let matching: Vec<_> = worlds.iter().filter(|(snapshot, _)| is_of(snapshot)).collect();
+        let matching: Vec<_> = demands_by_dialect
+            .iter()
+            .filter(|(snapshot, _)| is_of(snapshot))
+            .collect();
         let count: usize = matching.iter().map(|(_, demands)| demands.len()).sum();
         if count > MOST {
             return Err(Status::bad_request(format!(
@@ -161,7 +164,7 @@ impl Candidates {
 }
 
 /// The value that `fields` require at `path`, if any.
-fn the_one<'q>(fields: &'q FieldSelector, path: &str) -> Option<&'q str> {
+fn required_value<'q>(fields: &'q FieldSelector, path: &str) -> Option<&'q str> {
     let mut terms = fields.terms.iter();
     terms
         .find(|(own, equal, _)| own == path && *equal)
@@ -251,7 +254,7 @@ impl CandidateSource {
         Ok(Arc::new(self.mold.object(&name, &uid, &rest).with_cells(cells)))
     }
 
-    /// `spec` of the candidate about `target`, which is empty where there is none.
+    /// `spec` of the candidate; `target` is empty where the cluster has no target.
     fn spec(&self, target: String) -> CandidateSpec {
         CandidateSpec {
             decision: Arc::clone(&self.name),
@@ -419,8 +422,8 @@ impl Computed for Candidates {
         if let Some(name) = self.only(&call.namespace, &query.fields) {
             return self.of_one(call, query, name).await;
         }
-        let mut worlds = self.demands(&call.namespace).await?;
-        for (snapshot, demands) in &mut worlds {
+        let mut demands_by_dialect = self.demands(&call.namespace).await?;
+        for (snapshot, demands) in &mut demands_by_dialect {
             let is_wanted = |demand: &Key| {
                 let (_, name) = names::place(&*snapshot.dialect, demand);
                 let mut terms = query.fields.terms.iter().filter(|(path, ..)| path == "decision");
@@ -428,14 +431,14 @@ impl Computed for Candidates {
             };
             demands.retain(is_wanted);
         }
-        if let Some(target) = the_one(&query.fields, "target") {
-            return self.of_target(call, query, &worlds, target);
+        if let Some(target) = required_value(&query.fields, "target") {
+            return self.of_target(call, query, &demands_by_dialect, target);
         }
-        if the_one(&query.fields, "decision").is_none() {
-            check_span(&worlds)?;
+        if required_value(&query.fields, "decision").is_none() {
+            check_span(&demands_by_dialect)?;
         }
         let mut decided = Vec::new();
-        for (snapshot, demands) in &worlds {
+        for (snapshot, demands) in &demands_by_dialect {
             for demand in demands {
                 budget::wanted()?;
                 decided.extend(self.of(snapshot, demand, call)?);
@@ -446,10 +449,10 @@ impl Computed for Candidates {
 }
 
 /// Refuses a list of too many pairs.
-fn check_span(worlds: &[(Snapshot, Vec<Key>)]) -> Result<(), Status> {
+fn check_span(demands_by_dialect: &[(Snapshot, Vec<Key>)]) -> Result<(), Status> {
     let pairs =
         |(snapshot, demands): &(Snapshot, Vec<Key>)| demands.len() * snapshot.inventory.count() as usize;
-    let count: usize = worlds.iter().map(pairs).sum();
+    let count: usize = demands_by_dialect.iter().map(pairs).sum();
     if count <= MOST {
         return Ok(());
     }

@@ -21,7 +21,7 @@ pub(super) struct DecisionQuery {
     selected: Vec<SelectedDecisions>,
 }
 
-/// The decisions with matching labels, of one namespace, or of all where that is empty.
+/// The decisions with matching labels, of one namespace, or of all namespaces if it is empty.
 struct SelectedDecisions {
     namespace: String,
     selector: Selector,

@@ -30,8 +30,8 @@ pub(super) fn in_force() -> Option<&'static Faults> {
     IN_FORCE.as_ref()
 }
 
-/// Marks a write of the process that is not a decision's, such as that of a Publication, here or on a
-/// hub. Ends the process if this is the chosen write.
+/// Marks a write of the process that is not part of a decision, such as a write of a Publication, here or on
+/// a hub. Ends the process if this is the chosen write.
 pub fn point() {
     if let Some(faults) = in_force() {
         faults.point();

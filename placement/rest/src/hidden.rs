@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 /// Maximal number of checks of single objects, each of which may be a SubjectAccessReview; further
 /// objects are not shown.
-const ASKED: usize = 20;
-/// Most paths of an object that are named.
+const CHECK_LIMIT: usize = 20;
+/// Highest number of paths of an object that are named.
 const PATHS: usize = 100;
 
 /// Removes from `writes` of a report the objects that the user of `call` may not read.
@@ -116,7 +116,7 @@ impl Reader<'_> {
                 answer
             }
         };
-        if may_all || self.checks >= ASKED || key.name.is_empty() {
+        if may_all || self.checks >= CHECK_LIMIT || key.name.is_empty() {
             return Ok(may_all);
         }
         self.checks += 1;

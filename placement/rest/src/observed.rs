@@ -12,7 +12,7 @@ use berth_engine::agreement::{Agreement, Comparison, ends};
 use berth_scheduling_api::decision::WouldChange;
 use berth_scheduling_api::shared::{Token, filled};
 
-/// Most clusters of each side in a Decision. The counts are of all.
+/// Highest number of clusters of each side in a Decision. The counts are of all clusters.
 pub const SHOWN: usize = 10;
 /// Effort of the decisions that are made at once, in units of [`berth_dialect_contract::Inventory::effort`]:
 /// some 15 ms.

@@ -19,7 +19,7 @@ pub fn find(engine: &Engine, resource: GroupResource) -> Option<(&'static OwnPla
     })
 }
 
-/// The right to write the place of objects of `resource`, if it is a field of their own.
+/// The right to write the place of objects of `resource`, if the place is a field of the objects.
 pub(super) fn right_to_bind(engine: &Engine, resource: GroupResource) -> Option<Attributes> {
     find(engine, resource).map(|(own, _)| right(own))
 }

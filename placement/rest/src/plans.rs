@@ -16,7 +16,7 @@ use super::hidden;
 use super::reviews::Reviews;
 
 /// Maximal number of checks of single objects, each of which may be a SubjectAccessReview.
-const ASKED: usize = 1000;
+const CHECK_LIMIT: usize = 1000;
 
 /// Reason why there is no plan.
 enum NoPlan {
@@ -35,7 +35,7 @@ impl Reviews {
         let entries = spec["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
         let steps = Step::read_all(entries, "", "spec.changes").map_err(invalid)?;
         let query = DecisionQuery::read(spec).map_err(invalid)?;
-        self.may_tell(call).await?;
+        self.may_plan(call).await?;
         let mut worlds = Vec::new();
         for dialect in self.engine.dialects() {
             worlds.push(self.world(dialect, "Live").await?);
@@ -53,7 +53,7 @@ impl Reviews {
     }
 
     /// Checks that the caller may read all decisions and targets, since a plan shows them.
-    async fn may_tell(&self, call: &Call) -> Result<(), Status> {
+    async fn may_plan(&self, call: &Call) -> Result<(), Status> {
         for resource in ["targets", "decisions", "clusterdecisions"] {
             let right = Attributes {
                 verb: "list".to_owned(),
@@ -95,7 +95,7 @@ impl Reviews {
                 if !key.namespace.is_empty() {
                     wanted.push(in_namespace);
                 }
-                if checks < ASKED {
+                if checks < CHECK_LIMIT {
                     wanted.push(key);
                 }
                 checks += 1;

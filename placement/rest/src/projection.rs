@@ -65,8 +65,8 @@ impl Projection {
         self.shown.borrow().is_some()
     }
 
-    /// Numbers of Decisions, by system, phase and agreement. They are maintained, and not counted for
-    /// the call.
+    /// Numbers of Decisions, by system, phase and agreement. The updater maintains them, so that this call
+    /// counts nothing.
     #[must_use]
     pub fn tallies(&self) -> Tallies {
         self.tallies.lock().clone()
@@ -78,7 +78,8 @@ impl Projection {
         let _ended = self.shown.subscribe().wait_for(Option::is_some).await.is_err();
     }
 
-    /// Checks at once for changes that come with time, for clocks that do not run by themselves.
+    /// Checks at once whether objects are due by time. A caller whose clock does not advance by itself calls
+    /// this after each change of the clock.
     pub fn look_at_the_clock(&self) {
         self.wake.notify_one();
     }
@@ -86,8 +87,8 @@ impl Projection {
     /// Waits until every write that any server acknowledged before this call is shown.
     ///
     /// # Errors
-    /// `Unavailable` when that takes longer than ten seconds, or when a shared store does not return
-    /// its revision.
+    /// `Unavailable` when the wait takes longer than ten seconds, or when a shared store does not return its
+    /// revision.
     pub async fn caught_up(&self) -> Result<(), StoreError> {
         // No objects of this resource are stored, but the answer has the newest revision of the store.
         // This process may be behind that revision, since another server may have written.

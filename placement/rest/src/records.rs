@@ -16,13 +16,13 @@ use serde_json::{Map, Value};
 pub const RECORDS: GroupResource = GroupResource::new(GROUP, "decisionrecords");
 /// `clusterdecisionrecords`.
 pub const CLUSTER_RECORDS: GroupResource = GroupResource::new(GROUP, "clusterdecisionrecords");
-/// Most bytes of all records together.
+/// Highest number of bytes of all records together.
 pub const MOST_BYTES: usize = 32 * 1024 * 1024;
 
 /// Effort of reading and reporting a record, in bytes that could be parsed in the same time.
 const EACH: usize = 4 * 1024;
 
-/// The resource of records in `namespace`; where that is empty, of ClusterDecisions.
+/// The resource of records in `namespace`; if `namespace` is empty, of records of ClusterDecisions.
 #[must_use]
 pub const fn resource_of(namespace: &str) -> GroupResource {
     if namespace.is_empty() {
@@ -35,11 +35,11 @@ pub const fn resource_of(namespace: &str) -> GroupResource {
 /// Limits of the stored history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Most records of each decision; 0 stores none.
+    /// Highest number of records of each decision; 0 stores none.
     pub per_decision: usize,
     /// Age of the oldest record; zero is any age.
     pub max_age: Duration,
-    /// Most bytes of all records together.
+    /// Highest number of bytes of all records together.
     pub bytes: usize,
 }
 

@@ -127,7 +127,7 @@ pub(crate) struct DemandRow<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) demand: &'a Key,
     pub(crate) view: DemandView,
-    /// Decision that Berth would make, where that is known.
+    /// Decision that Berth would make, where it is known.
     pub(crate) decided: Option<&'a Decision>,
     /// Agreement with the other scheduler, where Berth observes.
     pub(crate) observed: Option<AgreementText>,

@@ -11,14 +11,14 @@ use super::projection::{CLUSTER_DECISIONS, DECISIONS};
 const RETRY_AFTER: u32 = 1;
 
 /// The effort of reporting a target, in bytes that could be parsed in the same time.
-const TOLD: usize = 90;
+const REPORTING: usize = 90;
 /// The effort of judging a target that is compared by its fields (see
 /// [`berth_dialect_contract::Inventory::effort`]), in bytes that could be parsed in the same time.
-const JUDGED: usize = 10;
+const JUDGING: usize = 10;
 
 /// Cost of judging and reporting, where only the number of targets is known.
 pub(crate) fn effort(engine: &Engine) -> usize {
-    (TOLD + JUDGED).saturating_mul(engine.most_targets() as usize)
+    (REPORTING + JUDGING).saturating_mul(engine.most_targets() as usize)
 }
 
 /// Subject of a request to a computed resource.
@@ -110,8 +110,8 @@ impl About {
             let (count, judged) = (inventory.count() as usize, inventory.effort(&demand) as usize);
             Some(
                 count
-                    .saturating_mul(TOLD)
-                    .saturating_add(judged.saturating_mul(JUDGED)),
+                    .saturating_mul(REPORTING)
+                    .saturating_add(judged.saturating_mul(JUDGING)),
             )
         };
         of().unwrap_or_else(|| effort(engine))

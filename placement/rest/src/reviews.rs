@@ -79,7 +79,7 @@ impl Computed for Reviews {
 }
 
 impl Reviews {
-    /// Moves objects without a namespace to that of a namespaced review.
+    /// Moves objects without a namespace to the namespace of a namespaced review.
     fn stay(&self, namespace: &str, spec: &mut Value) {
         if namespace.is_empty() {
             return;

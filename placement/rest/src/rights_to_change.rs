@@ -13,10 +13,10 @@ use super::own_places;
 
 /// Maximal number of checked rights, each of which may be a SubjectAccessReview; further rights count
 /// as missing.
-const ASKED: usize = 60;
+const CHECK_LIMIT: usize = 60;
 
-/// Marks each set that the user of `call` may make, and hides objects that the user may not read. Of
-/// sets of equal size, those that the user may make come first. `demand` is the subject of the advice.
+/// Marks each set that the user of `call` may make, and hides objects that the user may not read. Of sets of
+/// equal size, the sets that the user may make come first. `demand` is the subject of the advice.
 ///
 /// # Errors
 /// When the user's rights cannot be checked.
@@ -86,7 +86,7 @@ impl Rights<'_> {
         if let Some(&known) = self.known.get(&request) {
             return Ok(known);
         }
-        if self.known.len() >= ASKED {
+        if self.known.len() >= CHECK_LIMIT {
             return Ok(false);
         }
         let mut may = self.has(self.right(verb, key)).await?;

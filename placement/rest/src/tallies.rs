@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub struct Tally {
     /// The phase.
     pub phase: &'static str,
-    /// The status of the condition Agrees; empty where there is none.
+    /// The status of the condition Agrees; empty without this condition.
     pub agrees: &'static str,
 }
 

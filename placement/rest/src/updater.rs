@@ -1,9 +1,9 @@
 //! The updater: renders Targets and Decisions again when the engine marks them as stale, or when they
 //! are due by time.
 //!
-//! Decisions on all demands of a large fleet take seconds. No reader waits for the agreement of
-//! observed decisions: if a change makes many comparisons due, a few are made at once, and the rest bit
-//! by bit, in at most half of the time.
+//! Decisions on all demands of a large fleet take seconds. No reader waits for the comparison of observed
+//! decisions: if a change makes many comparisons due, a few are made at once, and the others gradually, in at
+//! most half of the time.
 
 mod alarms;
 mod following;
@@ -27,9 +27,9 @@ use self::make::{Maker, MissingObject, ObjectDraft, VirtualObjects};
 use super::observed::Budget;
 use super::projection::Projection;
 
-/// Time for which changes are collected that no reader waits for. An object and its place, which is
-/// written right after it, are then shown in one step, and a demand that is bound within this time is
-/// not decided by the updater before.
+/// Time for which changes are collected while no reader waits for them. An object and the place that is
+/// written right after it are then shown in one step, and the updater does not decide a demand that is bound
+/// within this time.
 const TOGETHER: Duration = Duration::from_millis(20);
 /// Shortest delay before the next update of an object that is already due by time.
 pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
@@ -130,7 +130,7 @@ impl Updater {
         self.projection.shown.send_replace(Some(batch.through));
     }
 
-    /// Renders the objects again that are due by time, and those of dialects whose mode has changed
+    /// Renders again the objects that are due by time, and the Decisions of dialects whose mode has changed
     /// without a stored change.
     async fn ring(&mut self) {
         let mut due = self.alarms.take(self.projection.engine.clock().now());
@@ -197,7 +197,7 @@ impl Updater {
         self.rest = Instant::now() + start.elapsed();
     }
 
-    /// The marked subjects; where all are marked, both the present and the former ones.
+    /// The marked subjects; where all are marked, both the present and the former subjects.
     fn subjects(&self, dialect: &'static str, dirty: Dirty, snapshot: &Snapshot) -> BTreeSet<Subject> {
         let inventory = &snapshot.inventory;
         let mut subjects = BTreeSet::new();
@@ -222,7 +222,7 @@ impl Updater {
         subjects
     }
 
-    /// Renders the objects about `subjects` again, not on the async threads, and stores those that
+    /// Renders the objects about `subjects` again, on a thread for blocking work, and stores the objects that
     /// differ.
     async fn renew(&mut self, dialect: &'static str, snapshot: Snapshot, subjects: BTreeSet<Subject>) {
         if subjects.is_empty() {

@@ -29,8 +29,8 @@ struct RevisionHold {
 }
 
 impl RevisionHold {
-    /// Returns the bytes that only this list needs: at most those of objects that were replaced or deleted
-    /// since.
+    /// Returns the bytes that only this list needs: at most the bytes of objects that were replaced or
+    /// deleted since.
     fn bytes(&self, state: &State) -> u64 {
         let now = state.shelf(self.resource).map_or(0, Shelf::superseded);
         self.burden + now.saturating_sub(self.superseded)

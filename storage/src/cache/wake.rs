@@ -57,8 +57,8 @@ impl Wake {
 }
 
 /// Sets a revision, but never a lower one: two writers may notify in another order than they published, and a
-/// waiter for a revision must not miss it. An omitted notification is covered by the one with the higher
-/// revision.
+/// waiter for a revision must not miss it. An omitted notification is covered by the notification with the
+/// higher revision.
 fn ring(bell: &watch::Sender<Revision>, revision: Revision) {
     bell.send_if_modified(|at| {
         let newer = revision > *at;

@@ -81,7 +81,7 @@ impl Committer {
         }
     }
 
-    /// Returns the requests of `batch` that can be written: all, or on a full disk only those that need no
+    /// Returns the requests of `batch` that can be written: all, or on a full disk only requests that need no
     /// additional space. The others are answered.
     fn fitting(&mut self, batch: Vec<Request>) -> Vec<Request> {
         let reserve = self.disk.reserve();

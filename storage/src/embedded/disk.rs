@@ -36,8 +36,8 @@ const FIRST: Revision = Revision(1);
 /// this limit.
 const PAGE_CACHE: usize = 2 << 20;
 
-/// Ratio above which the file is compacted at the start: bytes of the file for each byte of records, in
-/// addition to the next constant.
+/// Factor of the size above which the file is compacted at the start: [`LARGE`] plus this factor times the
+/// bytes of its records.
 const LOOSE: u64 = 4;
 const LARGE: u64 = 32 << 20;
 
@@ -110,7 +110,8 @@ pub(crate) fn verify(file: &str, path: &Path) -> Result<(), StoreError> {
     builder.open(path).map(drop).map_err(|error| broken(file, error))
 }
 
-/// Opens the database from `open`, which errors call `file`; `reserve` is for its writes on a full disk.
+/// Opens the database that `open` returns. Errors name it as `file`; `reserve` is for its writes on a full
+/// disk.
 pub(crate) fn open_with(
     file: &str,
     reserve: Arc<Reserve>,
@@ -168,7 +169,7 @@ impl Disk {
         Arc::clone(&self.encryption)
     }
 
-    /// Writes `records` into a new file in the form of another file, in one transaction that ends at
+    /// Copies encoded `records` of another file into this new file, in one transaction that ends at
     /// `revision`.
     pub(crate) fn write_raw(&mut self, records: &[Raw], revision: Revision) -> Result<(), StoreError> {
         let totals = guarded(&self.file, || {
@@ -360,9 +361,9 @@ fn check_header(path: &Path, file: &str) -> Result<(), StoreError> {
 }
 
 /// Compacts a file that is much larger than its content, which was just checked. While the store serves,
-/// freed space is reused, and the end of the file is returned only where the second half is empty. Moving
-/// records from the end needs exclusive access to the database. A crash in the meantime loses nothing: each
-/// step is a commit.
+/// freed space is reused, and the end of the file is returned to the file system only where the second half
+/// is empty. Moving records from the end needs exclusive access to the database. A crash in the meantime
+/// loses nothing: each step is a commit.
 fn compact(file: &str, database: &mut Database, held: u64) -> Result<(), StoreError> {
     // Tests of a failing file use no file.
     if size(file) <= LARGE + LOOSE * held {

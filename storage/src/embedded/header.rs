@@ -13,13 +13,13 @@ const TRANSACTION: usize = 104;
 /// Number of bytes of the header and the slots.
 pub(crate) const LENGTH: usize = 64 + 2 * 128;
 
-/// Marks `header` as that of a file that was closed cleanly, so that a copy can be read without a repair by
-/// redb: after a crash the newest commit is complete, since it was written in two phases.
+/// Marks `header` as the header of a file that was closed cleanly, so that a copy can be read without a
+/// repair by redb: after a crash the newest commit is complete, since it was written in two phases.
 pub(crate) fn as_closed(header: &mut [u8; LENGTH]) {
     header[FLAGS] &= !UNCLEAN;
 }
 
-/// Returns the problem in the first bytes of a database file, if there is one that redb would not detect.
+/// Returns the problem in the first bytes of a database file, if redb would not detect it.
 ///
 /// After a crash the other slot may legitimately be newer: a commit is on disk a moment before it is marked
 /// as the newest, and is not acknowledged yet. So only cleanly closed files can be checked.

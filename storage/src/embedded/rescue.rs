@@ -137,7 +137,7 @@ impl Rescue {
         self.complete
     }
 
-    /// Returns those of `names` that have no record.
+    /// Returns the `names` that have no record.
     #[must_use]
     pub fn unknown<'a>(&self, names: &'a BTreeSet<String>) -> Vec<&'a str> {
         let intact = self.intact.iter().map(|(key, _)| record_name(key));

@@ -12,7 +12,7 @@ pub(crate) const RECORDS: TableDefinition<'static, &[u8], &[u8]> = TableDefiniti
 pub(crate) const TOTALS: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("totals");
 /// The only key of [`TOTALS`].
 pub(crate) const TOTALS_KEY: &str = "totals";
-/// Part of a file in errors that are not about a record.
+/// Key in errors about damaged pages, which concern no single record.
 pub(super) const PAGES: &str = "pages";
 
 /// Creates the error of a damaged record or part of `file`.
@@ -44,7 +44,7 @@ pub(crate) fn broken(file: &str, error: impl Into<redb::Error>) -> StoreError {
     }
 }
 
-/// Whether an error is from reading outside of the file, which a damaged page number causes.
+/// Whether `error` is from a read outside of the file: a damaged page number causes such reads.
 fn damaged(error: &std::io::Error) -> bool {
     matches!(
         error.kind(),

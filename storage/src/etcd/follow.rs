@@ -188,8 +188,8 @@ impl Reflector {
     }
 }
 
-/// Returns the newest revision, which is at least that of the newest write that etcd acknowledged to any
-/// client.
+/// Returns the newest revision, which is at least the revision of the newest write that etcd acknowledged to
+/// any client.
 pub(crate) async fn newest(link: &Link, layout: &Layout) -> Result<Revision, Failure> {
     let call = |mut kv: etcd_client::KvClient| {
         let options = etcd_client::GetOptions::new().with_count_only();

@@ -1,8 +1,8 @@
 //! Copies of a whole store into etcd, and from it.
 //!
 //! During a copy, the store is marked, and no server opens it. etcd numbers writes itself, so objects get new
-//! revisions. No client may have seen any of these before: so the copy begins with small writes that raise
-//! etcd's revision to the source's, by one revision each.
+//! revisions, and no client may have seen a new revision before. So the copy begins with small writes, each
+//! of which raises etcd's revision by one, up to the revision of the source.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ const REPORT: u64 = 1_000;
 /// Progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyProgress {
-    /// etcd's revision is being raised to that of the source.
+    /// etcd's revision is being raised to the revision of the source.
     Raising {
         /// Number of revisions so far.
         done: u64,
@@ -246,7 +246,7 @@ impl Import {
             let round = (target.0 - now.0).min(REPORT);
             let key = self.layout.compacted().to_owned();
             let writes = (0..round).map(|_| {
-                // The key does not matter. The first compaction overwrites this one.
+                // Any key would do. The first compaction overwrites this key.
                 Txn::new().and_then([TxnOp::put(key.clone(), "0", None)])
             });
             self.all(writes).await?;

@@ -4,7 +4,7 @@
 //!   `resourceVersion`. The revision is the key's own; the group of core kinds and the namespace of
 //!   cluster-scoped objects are empty.
 //! - `fences/<name>`: passed at the key's revision; the value is the key of the object that passed it.
-//! - `store`: the layout, and its first revision. Revisions before that of this key are never served.
+//! - `store`: the layout, and its first revision. Revisions before the revision of this key are never served.
 //! - `compacted`: the revision up to which history is compacted, and the replica that compacts it.
 
 use std::sync::Arc;

@@ -20,7 +20,7 @@ const PAGE: i64 = 500;
 /// Objects by resource.
 pub(crate) type Shelves = BTreeMap<GroupResource, OrdMap<Name, Arc<Object>>>;
 
-/// Loaded objects, and those that could not be decoded.
+/// Loaded objects, and objects that could not be decoded.
 #[derive(Default)]
 pub(crate) struct LoadedObjects {
     /// Loaded objects, by resource.

@@ -170,7 +170,7 @@ impl Hand<'_> {
         let key = self.layout.object(&step.key)?;
         let mut conditions = vec![unchanged(key.clone(), before.map(Object::revision))];
         let write = match draft {
-            // The stored JSON has no revision, which is that of the key.
+            // The stored JSON has no revision: the revision is the revision of the key.
             Some(draft) => {
                 let value = self.layout.seal(step.key.resource, &key, &draft.bytes())?;
                 TxnOp::put(key, value, None)

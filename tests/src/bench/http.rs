@@ -22,7 +22,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_websockets::{ClientBuilder, WebSocketStream};
 
-/// Most bytes of one read from the socket: lists are megabytes.
+/// Highest number of bytes of one read from the socket: lists are megabytes.
 const READ: usize = 256 * 1024;
 
 /// The version of HTTP.

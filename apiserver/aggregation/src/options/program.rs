@@ -22,8 +22,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Creates a program that serves `groups`. Its name is also the name of the Service, unless flags set
-    /// another, and of the field manager of its writes.
+    /// Creates a program that serves `groups`. `name` is also the field manager of its writes and, unless
+    /// flags set another, the name of the Service.
     #[must_use]
     pub fn new(name: impl Into<String>, groups: Vec<Group>) -> Self {
         Self {

@@ -31,11 +31,11 @@ impl RegistrationArgs {
     /// Returns the Service of the program called `name`.
     #[must_use]
     pub fn service(&self, name: &str) -> Service {
-        let pods = || std::fs::read_to_string(NAMESPACE_FILE).map(|text| text.trim().to_owned());
+        let pod_namespace = || std::fs::read_to_string(NAMESPACE_FILE).map(|text| text.trim().to_owned());
         let namespace = self.service_namespace.clone();
         Service {
             name: self.service_name.clone().unwrap_or_else(|| name.to_owned()),
-            namespace: namespace.unwrap_or_else(|| pods().unwrap_or_else(|_| "default".to_owned())),
+            namespace: namespace.unwrap_or_else(|| pod_namespace().unwrap_or_else(|_| "default".to_owned())),
             port: self.service_port,
         }
     }

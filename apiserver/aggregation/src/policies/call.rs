@@ -124,7 +124,7 @@ fn with_timeout(url: &str, timeout: Duration) -> Result<Uri, String> {
     Ok(uri)
 }
 
-/// Trusted certificate authorities: those of the bundle, or those of the system where there is no bundle.
+/// Trusted certificate authorities: from the bundle, or from the system where there is no bundle.
 fn trust(bundle: &[u8]) -> Result<ClientConfig, String> {
     let config = ClientConfig::builder_with_provider(Arc::new(Folder::provider()))
         .with_safe_default_protocol_versions()

@@ -2,8 +2,8 @@
 //! all conditions hold.
 //!
 //! A condition that does not compile, cannot be evaluated or exceeds its budget is an evaluation error, and
-//! the failure policy decides. Judging is pure: it returns the access reviews that `authorizer` needs, and
-//! once they are made everything is judged again with their answers.
+//! the failure policy decides. Judging has no side effects: it returns the access reviews that `authorizer`
+//! needs. Once they are answered, everything is judged again with the answers.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -61,8 +61,8 @@ impl Conditions {
         self.0.is_empty()
     }
 
-    /// Judges whether all conditions hold for `request`, the `request` of an AdmissionReview, with the access
-    /// reviews made so far.
+    /// Judges whether all conditions hold for `request`, the `request` of an AdmissionReview, with the
+    /// answers of the access reviews so far.
     pub(super) fn judge(&self, request: &Json, decisions: &Arc<Decisions>) -> Verdict {
         let plain = without_objects(request);
         let variables = variables(request, &plain);
@@ -74,8 +74,8 @@ impl Conditions {
             match one.holds(&variables, &lazy, &mut left) {
                 Ok(true) => {}
                 Ok(false) => return Verdict::Excluded,
-                Err(Unheld::Unasked(review)) => drop(pending.insert(review)),
-                Err(Unheld::Problem(problem)) => {
+                Err(ConditionError::Unasked(review)) => drop(pending.insert(review)),
+                Err(ConditionError::Problem(problem)) => {
                     problems.push(format!("match condition {:?}: {problem}", one.name));
                 }
             }
@@ -91,7 +91,7 @@ impl Conditions {
 }
 
 /// Reason why a condition could not be evaluated.
-enum Unheld {
+enum ConditionError {
     Unasked(Review),
     Problem(String),
 }
@@ -117,26 +117,26 @@ impl CompiledConditions {
         variables: &'a [Value<'a>],
         lazy: &Lazy<'a>,
         left: &mut u64,
-    ) -> Result<bool, Unheld> {
+    ) -> Result<bool, ConditionError> {
         let program = self
             .program
             .as_ref()
-            .map_err(|problem| Unheld::Problem(problem.clone()))?;
+            .map_err(|problem| ConditionError::Problem(problem.clone()))?;
         let evaluation = program.evaluate_with(variables, PER_CALL_LIMIT.min(*left), lazy);
         *left = left.saturating_sub(evaluation.cost);
         match evaluation.value {
             Ok(Value::Bool(holds)) => Ok(holds),
-            Ok(other) => Err(Unheld::Problem(format!(
+            Ok(other) => Err(ConditionError::Problem(format!(
                 "gives {}, not a bool",
                 other.type_name()
             ))),
-            Err(Error::Unasked(review)) => Err(Unheld::Unasked(*review)),
+            Err(Error::Unasked(review)) => Err(ConditionError::Unasked(*review)),
             Err(problem) => {
                 let missing = OBJECTS.iter().find(|(_, place)| {
                     let place = *place as usize;
                     program.reads(place) && matches!(variables.get(place), Some(Value::Null))
                 });
-                Err(Unheld::Problem(match missing {
+                Err(ConditionError::Problem(match missing {
                     Some((name, _)) => format!("{problem}; there is no {name} in this operation"),
                     None => problem.to_string(),
                 }))
@@ -177,8 +177,8 @@ fn resource(review: &Json) -> ReviewSubject {
     subject
 }
 
-/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest omits
-/// when it is empty (`subResource`, `userInfo.uid`).
+/// The request without its objects. As in kube-apiserver, fields that an AdmissionRequest omits when they are
+/// empty are absent in CEL (`subResource`, `userInfo.uid`).
 fn without_objects(review: &Json) -> Json {
     let fields = review.as_object().into_iter().flatten();
     let without = fields.filter(|(name, _)| !OBJECTS.iter().any(|(object, _)| object == name));

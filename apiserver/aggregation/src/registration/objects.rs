@@ -32,8 +32,8 @@ pub(super) struct RegisteredObject {
 pub(super) enum ObjectState {
     /// The object does not exist.
     Missing,
-    /// Another program fills in the caBundles of the object; the reason why the hub cannot find this server
-    /// by it, if any.
+    /// Another program fills in the caBundles of the object. The value is the reason why the hub cannot find
+    /// this server by the object, if there is one.
     Foreign(Option<String>),
     /// The present object.
     Ours(Value),

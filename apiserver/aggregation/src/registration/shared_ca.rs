@@ -44,7 +44,7 @@ pub(super) struct SharedCa {
     source: String,
 }
 
-/// Secret and its CA, as read.
+/// The Secret and its CA, from one read.
 pub(super) struct Read {
     secret: Secret,
     pub(super) shared: SharedAuthorities,
@@ -89,7 +89,7 @@ impl SharedCa {
         Err(RegistrationError::Conflicts(self.place.display().to_string()))
     }
 
-    /// Makes the next step of a rotation when it is due. `announced` is true if every client trusts the
+    /// Performs the next step of a rotation if it is due. `announced` is true if every client trusts the
     /// present bundle.
     pub(super) async fn advance(
         &self,
@@ -155,7 +155,8 @@ impl SharedCa {
         Ok(Arc::new(shared.authority(&self.place, now)?))
     }
 
-    /// Stores `shared` over the read state; `None` when the Secret has changed since.
+    /// Replaces the content of the Secret `old` by `shared`; `None` when the Secret has changed since it was
+    /// read.
     async fn replace(
         &self,
         old: &Secret,

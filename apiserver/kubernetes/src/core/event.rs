@@ -1,4 +1,4 @@
-//! Events: one stored object in two APIs, `v1` and `events.k8s.io/v1`; the stored form is that of `v1`.
+//! Events: one stored object in two APIs, `v1` and `events.k8s.io/v1`; the stored form is the form of `v1`.
 
 mod convert;
 mod row;

@@ -48,7 +48,7 @@ fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(value, |value, name| value.get(name))
 }
 
-/// Removes those of `fields` that are an empty map or list, which Kubernetes omits.
+/// Removes each of `fields` that is an empty map or list, which Kubernetes omits.
 pub(crate) fn drop_empty(object: &mut Value, fields: &[&str]) {
     let Some(object) = object.as_object_mut() else {
         return;

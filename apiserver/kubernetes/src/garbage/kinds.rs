@@ -59,7 +59,7 @@ impl Kinds {
         self.by_resource.get(&resource)
     }
 
-    /// Key of the owner that an object in `namespace` refers to. `None` for a kind that this server does not
+    /// Key of the owner to which an object in `namespace` refers. `None` for a kind that this server does not
     /// store, and for a namespaced owner of a cluster-scoped object, which is not allowed.
     #[must_use]
     pub fn resolve(&self, owner: &OwnerReference, namespace: &str) -> Option<Key> {

@@ -20,7 +20,7 @@ pub(super) fn object(message: &Message, bytes: &[u8], out: &mut Map<String, Valu
     Ok(())
 }
 
-/// Decodes the fields of a message into `out`, without those that the table does not have.
+/// Decodes the fields of a message into `out`, without fields that the table does not have.
 fn fields(message: &Message, bytes: &[u8], out: &mut Map<String, Value>) -> Result<(), String> {
     let mut reader = Reader::new(bytes);
     while let Some((number, value)) = reader.next()? {

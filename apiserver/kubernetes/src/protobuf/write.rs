@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::table::{Count, Field, Form, Message, TABLE};
 use super::wire;
 
-/// Writes the fields of an object in the order of their numbers, without those that the table does not have.
+/// Writes the fields of an object in the order of their numbers, without fields that the table does not have.
 pub(super) fn message(message: &Message, object: &Map<String, Value>, out: &mut Vec<u8>) {
     for field in &message.fields {
         if field.count == Count::Inline {

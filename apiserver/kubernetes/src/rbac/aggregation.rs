@@ -1,5 +1,5 @@
-//! Rules of aggregated ClusterRoles: those of the selected roles, as written by kube-controller-manager's
-//! controller clusterrole-aggregation.
+//! Rules of aggregated ClusterRoles, which are the rules of the selected roles. In Kubernetes, the controller
+//! clusterrole-aggregation of kube-controller-manager writes them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

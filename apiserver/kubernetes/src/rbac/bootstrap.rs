@@ -348,8 +348,8 @@ fn role_manifest(role: &Bootstrap) -> Value {
         let labels = json!({"matchLabels": {aggregate_label(of): "true"}});
         object["aggregationRule"] = json!({"clusterRoleSelectors": [labels]});
     }
-    // The administrators of a namespace have the rights of its editors, and the editors have those of its
-    // viewers.
+    // The administrators of a namespace have the rights of its editors, and the editors have the rights of
+    // its viewers.
     let above: &[&str] = match role.name {
         "edit" => &["admin"],
         "view" => &["edit"],

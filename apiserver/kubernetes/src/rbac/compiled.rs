@@ -89,7 +89,7 @@ impl CompiledRules {
         }
     }
 
-    /// Grants of `user` in `namespace`: cluster-wide ones and those of the namespace.
+    /// Grants of `user` in `namespace`: cluster-wide grants and grants of the namespace.
     pub(crate) fn granted<'a>(
         &'a self,
         user: &UserInfo,
@@ -171,8 +171,8 @@ impl fmt::Display for UserGrant<'_> {
     }
 }
 
-/// The typed form of a stored object. Validation rejects objects without such a form; a stored one
-/// nevertheless grants nothing.
+/// The typed form of a stored object. Validation rejects objects without such a form; if one is stored
+/// nevertheless, it grants nothing.
 fn parsed<'a, T: Deserialize<'a>>(object: &'a Object) -> Option<T> {
     match T::deserialize(&**object.value()) {
         Ok(view) => Some(view),
@@ -253,7 +253,8 @@ struct Rules<'a> {
     in_order: Vec<PolicyRule>,
 }
 
-/// Collects the rules of one cluster role: its own, or those of all roles that it aggregates, each once.
+/// Collects the rules of one cluster role: its own rules, or the rules of all roles that it aggregates, each
+/// once.
 fn collect<'a>(
     name: &'a str,
     views: &'a BTreeMap<&'a str, ClusterRoleView<'a>>,

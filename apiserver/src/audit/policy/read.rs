@@ -51,7 +51,7 @@ struct Reader {
     errors: Vec<FieldError>,
 }
 
-/// Fields of a policy, except those that every object has.
+/// Fields of a policy, except the fields that every object has.
 const POLICY: [&str; 6] = [
     "apiVersion",
     "kind",

@@ -37,7 +37,7 @@ fn last_applied(cx: &Cx<'_>, live: &Value) -> Option<Value> {
     (before["apiVersion"] == *cx.served.api_version && before.is_object()).then_some(before)
 }
 
-/// The value of the annotation, where this write is kubectl's.
+/// The value of the annotation, if kubectl makes this write.
 fn annotation<'a>(cx: &Cx<'_>, live: &'a Value) -> Option<&'a str> {
     let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
     (cx.manager == KUBECTL && !text.is_empty()).then_some(text)

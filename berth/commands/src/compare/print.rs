@@ -10,7 +10,7 @@ use crate::args::CompareOutput;
 use crate::plan::print::escaped;
 use crate::terminal::{self, Cell, indented, shown};
 
-/// Most clusters that a row names.
+/// Highest number of clusters that a row names.
 const NAMED: usize = 3;
 
 const HEADINGS: [&str; 6] = [

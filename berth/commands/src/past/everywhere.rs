@@ -21,7 +21,7 @@ use crate::why::{self, missing};
 const NEWEST: usize = 20;
 /// The largest page of a list.
 const PAGE: usize = 500;
-/// The records of decisions in namespaces, and of those without one.
+/// The records of namespaced and of cluster-scoped decisions.
 const RESOURCES: [&str; 2] = ["decisionrecords", "clusterdecisionrecords"];
 
 /// Requests the newest records, and prints them. Records that the caller may not read are left out,
@@ -84,7 +84,7 @@ async fn list(client: &Client, resource: &str, refused: &mut Vec<String>) -> Res
     }
 }
 
-/// The newest `limit` of `records`, newest first; all where that is 0.
+/// The newest `limit` of `records`, newest first; all if `limit` is 0.
 fn newest(mut records: Vec<Value>, limit: usize) -> Vec<Value> {
     let at = |record: &Value| {
         record["spec"]["at"]

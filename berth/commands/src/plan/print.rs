@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::args::SimulateOutput;
 use crate::terminal::{self, Cell};
 
-/// Most clusters that a row names.
+/// Highest number of clusters that a row names.
 const NAMED: usize = 3;
 
 const HEADINGS: [&str; 6] = ["DECISION", "KIND", "VERDICT", "LEAVES", "GETS", "WHY"];
-/// Heading of the clusters that stay with another amount. The column is the last but one, and exists
-/// where there is such a cluster.
+/// Heading of the clusters that stay with another amount. The column is the second to last, and exists only
+/// if there is such a cluster.
 const RESIZES: &str = "RESIZES";
 
 /// The order and the words of the counts.

@@ -74,8 +74,8 @@ pub fn edits(out: &mut impl Write, status: &Value, commands: bool, width: Option
     }
 }
 
-/// The edits of all `targets`: those that the user can make first, then those that place the object,
-/// then the smallest, then those that make the most clusters fit.
+/// The edits of all `targets`. Edits that the user can make come first, then edits that place the object,
+/// then the smallest edits, then edits that make the most clusters fit.
 fn grouped(targets: &[Value]) -> Vec<Edit<'_>> {
     let mut edits: Vec<Edit<'_>> = Vec::new();
     for target in targets {

@@ -1,5 +1,5 @@
-//! Requested demands: those of `-n`, or with `--for KIND/[NAMESPACE/]NAME` one by name, with the kind
-//! as `kubectl` users write it.
+//! Requested demands: the demands in the namespace of `-n`, or the one demand that `--for
+//! KIND/[NAMESPACE/]NAME` names. The kind has any form that kubectl accepts.
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::{Dialect, names};
@@ -9,7 +9,7 @@ use berth_engine::Simulation;
 pub(crate) enum DemandFilter<'a> {
     /// Demands of a namespace, or cluster-scoped ones; without a namespace, all.
     Within(Option<&'a str>),
-    /// A single one.
+    /// A single demand.
     One(One),
 }
 
@@ -89,7 +89,7 @@ fn is_kind(dialect: &dyn Dialect, demand: &Key, text: &str) -> bool {
     })
 }
 
-/// Most demands that an error names.
+/// Highest number of demands that an error names.
 const SHOWN: usize = 10;
 
 fn some(demands: &[(&std::sync::Arc<dyn Dialect>, Key)]) -> String {

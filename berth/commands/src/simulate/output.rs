@@ -15,7 +15,7 @@ use crate::args::{Reasons, SimulateOutput};
 /// The reason of an object that is not decided, since no server would accept it.
 pub(super) const SET_ASIDE: &str = "SetAside";
 
-/// A list in the making.
+/// A list that is being written.
 pub(super) struct List {
     form: SimulateOutput,
     reasons: Reasons,

@@ -15,7 +15,7 @@ use crate::args::SimulateArgs;
 use crate::catalog::catalog;
 use crate::plan::{changes, print};
 
-/// Plans, and prints those that are `wanted`.
+/// Computes the plan of the `wanted` demands, and prints it.
 pub(super) fn run(args: &SimulateArgs, read: Read, terms: &Terms, wanted: &DemandFilter<'_>) -> ExitCode {
     let mut whole = read.whole;
     match plan(args, read.simulation, terms, wanted, &mut whole) {

@@ -19,7 +19,7 @@ use super::output::SET_ASIDE;
 use crate::terminal::{self, Cell, indented};
 use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
 
-/// Most clusters that are not picked and shown one by one.
+/// Highest number of clusters that are not picked and shown one by one.
 const SHOWN: usize = 20;
 
 const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
@@ -364,7 +364,7 @@ impl<'a> Rows<'a> {
             .collect()
     }
 
-    /// The system's name of the cluster; where that is not readable (kcp), the name of its object comes
+    /// The system's name of the cluster; where this name is not readable (kcp), the name of its object comes
     /// first.
     fn name_of(&self, candidate: u32) -> String {
         let name = self.inventory.cluster_name(candidate);

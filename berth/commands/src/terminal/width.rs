@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-/// The narrowest terminal that lines are broken for.
+/// The narrowest terminal for which lines are broken.
 const NARROWEST: usize = 40;
 
 /// Number of columns of a line on standard output: from the variable `COLUMNS`, or the terminal. `None`

@@ -19,9 +19,9 @@ use crate::words::{NOT_PICKED, REFUSED};
 
 /// Words for a cluster of any system, and for the Target that shows it.
 const ANY: [&str; 5] = ["cluster", "clusters", "target", "targets", "btgt"];
-/// Most entries of each list that are shown.
+/// Highest number of entries of each list that are shown.
 const SHOWN: usize = 20;
-/// Most names that are suggested.
+/// Highest number of names that are suggested.
 const SUGGESTED: usize = 3;
 
 /// A requested cluster.

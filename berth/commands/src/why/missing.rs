@@ -12,7 +12,7 @@ use super::places::Place;
 
 /// The ClusterRole with the rights for `berth why`.
 const ROLE: &str = "berth:explainer";
-/// Most other places that an answer names.
+/// Highest number of other places that an answer names.
 const NAMED: usize = 3;
 /// Maximal number of decisions of a namespace that are compared for similar names.
 const LOOKED_AT: usize = 500;

@@ -101,7 +101,7 @@ pub fn places(
     Ok(if is_named { scoped(places, false) } else { places })
 }
 
-/// The cluster-scoped places, or those of one namespace; all where none is left.
+/// The cluster-scoped places, or the places in one namespace; all places where none is left.
 fn scoped(places: Vec<Place>, of_the_cluster: bool) -> Vec<Place> {
     let fits = |place: &&Place| place.namespace.is_empty() == of_the_cluster;
     let fitting: Vec<Place> = places.iter().filter(fits).cloned().collect();

@@ -1,4 +1,4 @@
-//! Output of a Scheduling: the verdict, then every cluster with its reasons; or one cluster's alone.
+//! Output of a Scheduling: the verdict, then every cluster with its reasons, or only one cluster.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -12,16 +12,16 @@ use crate::args::{WhyOutput, WhyQuestion};
 use crate::terminal::{self, Cell, indented, shown};
 use crate::words::{self, NOT_PICKED, PICKED, REFUSED, RequestState};
 
-/// A Scheduling in the server's bytes and as a value.
+/// A Scheduling as the server sent it, and its parsed form.
 pub(super) struct Answer<'a> {
-    /// The answer with every field, those of a newer server included.
+    /// The answer with every field, including fields of a newer server.
     pub(super) written: &'a Value,
     /// The parsed fields of the answer.
     pub(super) read: &'a Manifest<Scheduling>,
 }
 
-/// Prints `answer` in the requested format. `counts` are the reasons of all clusters, where the answer
-/// lacks some.
+/// Prints `answer` in the requested format. `counts` are the reasons of all clusters, if the answer lacks
+/// some clusters.
 ///
 /// # Errors
 /// When `out` fails.
@@ -104,7 +104,7 @@ fn warnings(out: &mut impl Write, warnings: &[String], width: Option<usize>) -> 
 fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Option<usize>) -> io::Result<()> {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     let divides = status.amount.is_some();
-    // Where not all clusters are shown, those out of scope are only counted.
+    // Where not all clusters are shown, clusters out of scope are only counted.
     let is_cut = status.remaining_candidates.is_some_and(|rest| rest > 0);
     for candidate in status
         .candidates
@@ -136,7 +136,7 @@ fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Opti
             rows.push(row(First::blank(divides), wide.then(String::new), Some(more)));
         }
     }
-    // Clusters of changes only: new ones, and ones that do not exist any more.
+    // Changes also name clusters that are not candidates: new clusters, and clusters that no longer exist.
     let known: BTreeSet<&str> = status
         .candidates
         .iter()
@@ -320,7 +320,7 @@ fn changed(change: &ChangeEntry) -> String {
     words::action(&action, &from, &to)
 }
 
-/// The Target's name without the system, and the cluster's where that differs (kcp).
+/// The name of the Target without the system, followed by the name of the cluster where the two differ (kcp).
 fn candidate_name(candidate: &Candidate) -> String {
     let cluster = shown(&candidate.cluster_name);
     let target = shown(&candidate.target);

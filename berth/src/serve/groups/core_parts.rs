@@ -32,7 +32,7 @@ pub(super) trait Surroundings {
     fn has(&self, dialect: &str) -> bool;
     /// All policies and webhooks that judge writes here.
     fn judges(&self, core: &Core<'_>) -> Judges;
-    /// The resource of namespaces, where these are served here.
+    /// The resource of namespaces, where namespaces are served here.
     fn namespaces(&self) -> Option<GroupResource>;
     /// The field managers of objects that are stored elsewhere.
     fn managers(&self) -> Option<Managers>;
@@ -200,7 +200,7 @@ pub(super) fn kinds(groups: &[Group]) -> Vec<Arc<dyn Kind>> {
 pub(super) struct Homes {
     /// Writer of decisions.
     pub(super) committer: Arc<dyn Committer>,
-    /// Committer of Bindings, where that is not the registry.
+    /// Committer of Bindings, where the registry does not commit them.
     pub(super) binds_through: Option<Arc<dyn Committer>>,
     /// Writer of events.
     pub(super) sink: Arc<dyn Sink>,
@@ -214,6 +214,6 @@ pub(super) struct Homes {
     pub(super) shown: SyncerObjects,
     /// Groups before the systems'.
     pub(super) first: Vec<Group>,
-    /// Groups after the virtual API's.
+    /// Groups that follow the groups of the virtual API.
     pub(super) last: Vec<Group>,
 }

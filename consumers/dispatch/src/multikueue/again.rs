@@ -8,8 +8,8 @@ use std::time::Duration;
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 /// Time after which a nomination is forgotten.
 const FORGET: Duration = Duration::from_mins(10);
-/// Most repetitions that have another cause, such as an eviction of the Workload. After more of them, another
-/// dispatcher is at work.
+/// Highest number of repetitions that may have another cause, such as an eviction of the Workload. More
+/// repetitions are due to another dispatcher.
 const ACCIDENTS: u32 = 3;
 
 /// Last nomination for a Workload.
@@ -19,7 +19,7 @@ struct Last {
     times: u32,
 }
 
-/// Recent nominations, by the uid of the Workload. Times are those of a monotonic clock.
+/// Recent nominations, by the uid of the Workload. Times are from a monotonic clock.
 #[derive(Default)]
 pub(super) struct Again(HashMap<String, Last>);
 

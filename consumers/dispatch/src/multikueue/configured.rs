@@ -6,7 +6,7 @@ use serde_json::Value;
 pub const DISPATCHER: &str = "scheduling.berth.dev/dispatcher";
 /// The key of the ConfigMap with Kueue's configuration.
 const KEY: &str = "controller_manager_config.yaml";
-/// Most clusters of a Workload whose definition states none: as in Kueue v0.13 to v0.15.
+/// Highest number of clusters of a Workload whose definition states none: as in Kueue v0.13 to v0.15.
 pub(super) const LIMIT: usize = 10;
 
 /// The dispatcher that the configuration in the ConfigMap `map` names; `None` where Kueue itself dispatches.
@@ -22,7 +22,7 @@ pub(super) fn dispatcher(map: &Value) -> Result<Option<String>, String> {
     Ok(named.filter(|name| !name.is_empty()).map(str::to_owned))
 }
 
-/// Most nominated clusters that the CustomResourceDefinition of Workloads allows, in `version`.
+/// Highest number of nominated clusters that the CustomResourceDefinition of Workloads allows in `version`.
 pub(super) fn limit(definition: &Value, version: &str) -> Option<usize> {
     let mut versions = definition["spec"]["versions"].as_array()?.iter();
     let served = versions.find(|served| served["name"] == version)?;

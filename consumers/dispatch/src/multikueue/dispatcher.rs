@@ -42,7 +42,7 @@ struct Nomination {
 struct KueueConfiguration {
     /// Whether Berth is the configured dispatcher.
     is_ours: bool,
-    /// Most clusters of a Workload.
+    /// Highest number of nominated clusters of a Workload.
     limit: usize,
 }
 
@@ -151,7 +151,7 @@ impl Dispatcher {
         })
     }
 
-    /// Computes the nomination for `workload`, of clusters that `config` has.
+    /// Computes the nomination for `workload`, from the clusters of the MultiKueueConfig `config`.
     async fn judge(&self, workload: &Value, config: &str, limit: usize) -> Result<Nomination, Trouble> {
         let name = kueue::decision(workload)?;
         let namespace = workload["metadata"]["namespace"].as_str().unwrap_or_default();
@@ -199,7 +199,7 @@ impl Dispatcher {
         Ok(Action::requeue(LOOK))
     }
 
-    /// Applies `names` as Kueue's own manager, in the version that Kueue applies in.
+    /// Applies `names` as Kueue's own field manager, in the API version of Kueue's last apply.
     async fn write(&self, workload: &Value, names: &[String]) -> Result<(), Trouble> {
         let metadata = &workload["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap_or_default();

@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::problem::Problem;
 use super::{DECISION, TARGET};
 
-/// The controller whose admission checks are MultiKueue's.
+/// The controller of MultiKueue's admission checks.
 const CONTROLLER: &str = "kueue.x-k8s.io/multikueue";
 
-/// The admission checks that `workload` waits for, if it waits for a cluster. Then the Workload has its
-/// quota, is active, and is on no cluster.
+/// The admission checks for which `workload` waits, if it waits for a cluster: it then has its quota, is
+/// active, and is on no cluster.
 pub(super) fn pending_checks(workload: &Value) -> Vec<&str> {
     let status = &workload["status"];
     let is_over = workload["metadata"]["deletionTimestamp"].is_string() || is_true(status, "Finished");
@@ -70,8 +70,8 @@ pub(super) fn workers(config: &Value) -> Vec<&str> {
 pub(super) struct Worker {
     /// The MultiKueueCluster's own name.
     pub(super) name: String,
-    /// The name by which the cluster is found: that of the annotated Target, else that of the
-    /// ClusterProfile, else its own.
+    /// The name by which the cluster is found: the name of the annotated Target, else of the ClusterProfile,
+    /// else of the MultiKueueCluster.
     pub(super) known_as: String,
 }
 

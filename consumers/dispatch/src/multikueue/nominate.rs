@@ -21,11 +21,11 @@ pub(super) struct Place {
     score: Option<i64>,
 }
 
-/// The clusters of the Decision `decision`, the highest score first; equal scores, and all without
-/// scores, in the decision's own order. A cluster that the decision is leaving does not count.
+/// The clusters of the Decision `decision`, the highest score first. Clusters with equal scores, or without
+/// scores, are in the decision's own order. A cluster that the decision is leaving does not count.
 ///
 /// # Errors
-/// When there are none.
+/// When there are no clusters.
 pub(super) fn ranked(decision: &Manifest<Decision>) -> Result<Vec<Place>, Problem> {
     let status = decision.body.status.as_ref();
     let phase = status.map_or("Pending", |status| &*status.phase);
@@ -76,7 +76,7 @@ pub(super) struct NominationFacts<'a> {
     pub(super) workers: &'a [Worker],
     /// Namespace of Kueue's objects and of ClusterProfiles for it.
     pub(super) namespace: &'a str,
-    /// Most clusters that Kueue accepts.
+    /// Highest number of clusters that Kueue accepts.
     pub(super) limit: usize,
 }
 

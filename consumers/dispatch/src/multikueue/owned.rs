@@ -31,7 +31,7 @@ pub(super) fn status(workload: &Value) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// The members of `fields` with their values in `value`; `None` where it has none of them. A member
+/// The members of `fields` with their values in `value`; `None` where `value` has none of them. A member
 /// without members below it is copied whole.
 fn part(fields: &Map<String, Value>, value: &Value) -> Result<Option<Value>, String> {
     let is_member = fields.contains_key(".");

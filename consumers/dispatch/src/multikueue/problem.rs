@@ -62,7 +62,7 @@ pub(super) enum Problem {
         name: String,
         /// Number of clusters of the decision.
         count: usize,
-        /// Most clusters that Kueue accepts.
+        /// Highest number of clusters that Kueue accepts.
         limit: usize,
     },
     /// Kueue's own configuration is missing.

@@ -16,7 +16,7 @@ use super::read::{self, Trouble};
 use super::{DECISION, Ends, Place};
 
 /// Number of Workloads that are handled at once.
-const ABREAST: u16 = 8;
+const PARALLEL: u16 = 8;
 /// Delays before a failed attempt is repeated: after a conflict, and after other errors.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
 
@@ -51,7 +51,7 @@ pub(super) async fn run(ends: Ends, workloads: ApiResource, configuration: Place
         dispatcher.look(&workload).await
     };
     controller
-        .with_config(Config::default().concurrency(ABREAST))
+        .with_config(Config::default().concurrency(PARALLEL))
         .run(
             look,
             |_, trouble: &Trouble, _| Action::requeue(pause(trouble)),

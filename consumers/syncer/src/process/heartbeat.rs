@@ -16,7 +16,7 @@ use super::problems::Problems;
 
 /// Pause after a failed heartbeat.
 const RETRY: Duration = Duration::from_secs(1);
-/// Most attempts at writing a condition, where other clients change the object in between.
+/// Highest number of attempts at writing a condition, where other clients change the object in between.
 const TRIES: usize = 3;
 /// Time limit of the workload cluster's answer.
 const PATIENCE: Duration = Duration::from_secs(10);

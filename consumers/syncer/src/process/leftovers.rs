@@ -37,7 +37,7 @@ pub(super) struct Leftover {
 #[derive(Default)]
 pub(super) struct SearchResult {
     pub(super) earlier: Vec<Leftover>,
-    /// Number of namespaces by identifier, for other identifiers that may have been this cluster's.
+    /// Number of namespaces by identifier, for other identifiers that this cluster may have had.
     pub(super) unproven: BTreeMap<String, usize>,
 }
 

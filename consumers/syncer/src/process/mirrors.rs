@@ -77,7 +77,7 @@ impl Mirror {
 /// Subject of an observation.
 enum MirrorSubject {
     One(Arc<Value>),
-    /// All present objects, and the former ones.
+    /// All present objects, with the former objects.
     All(BTreeMap<At, Arc<Value>>),
 }
 
@@ -133,7 +133,7 @@ impl Mirrors {
         }
     }
 
-    /// Whether all objects of both sides are known, except those of the `lost` kinds.
+    /// Whether all objects of both sides are known, except objects of the `lost` kinds.
     pub(super) fn are_known(&self, lost: impl Fn(usize, Side) -> bool) -> bool {
         let sides = [Side::Up, Side::Down];
         let mut all = (0..self.kinds.len()).flat_map(|kind| sides.map(|side| (kind, side)));
@@ -249,7 +249,7 @@ impl Mirrors {
         })
     }
 
-    /// The namespace upstream of the downstream namespace `name`, where that has lost its locator.
+    /// The upstream namespace of the downstream namespace `name`, where the latter has lost its locator.
     fn upstream_name(&self, name: &str) -> Option<String> {
         let (upstream, _) = self.names.iter().find(|(_, known)| *known == name)?;
         Some(upstream.clone())

@@ -10,7 +10,7 @@ use super::condition_text::ConditionText;
 use super::ends::Side;
 use super::mirrors::Key;
 
-/// Most problems of a sort that are named in the condition.
+/// Highest number of problems of a sort that are named in the condition.
 const NAMED: usize = 3;
 /// Longest text of one error in the condition, in characters.
 const WORDS: usize = 300;
@@ -31,8 +31,8 @@ pub(super) struct Problems {
     objects: BTreeMap<Key, Problem>,
     /// Kinds that cannot be listed or watched, each with the reason.
     watches: BTreeMap<(usize, Side), String>,
-    /// Number of the cluster's namespaces by identifier, for other identifiers that may have been this
-    /// cluster's.
+    /// Number of the cluster's namespaces by identifier, for other identifiers that this cluster may have
+    /// had.
     unproven: BTreeMap<String, usize>,
     /// Number of objects that the hub shows.
     shown: usize,

@@ -17,7 +17,7 @@ pub(super) struct Queue {
     ready: VecDeque<Key>,
     standing: HashSet<Key>,
     running: HashSet<Key>,
-    /// Keys that became due while they were worked on.
+    /// Keys that became due again during their processing.
     again: HashSet<Key>,
     failures: HashMap<Key, u32>,
     alarms: BTreeSet<(Instant, Key)>,

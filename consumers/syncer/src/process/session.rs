@@ -21,7 +21,7 @@ use super::leftovers::{Search, SearchResult};
 use super::problems::Problems;
 use super::work::Work;
 
-/// Most observations that wait to be applied.
+/// Highest number of observations that wait to be applied.
 const BACKLOG: usize = 1024;
 /// Interval at which the view of the hub is compared with the synced resources.
 const REVIEW: Duration = Duration::from_secs(30);

@@ -12,10 +12,11 @@ use super::mirrors::Key;
 
 /// The delay before a write that was undone once is repeated, and the longest delay.
 const DELAYS: (Duration, Duration) = (Duration::from_millis(200), Duration::from_mins(1));
-/// Time after which a write counts as kept: a later repetition is not due to another program that undid it.
+/// Time after which a write counts as kept: a repetition after this time does not mean that another program
+/// undid the write.
 pub(super) const STANDS: Duration = Duration::from_mins(5);
 /// Number of repetitions after which the conflict is reported.
-const TOLD: u32 = 3;
+const REPORTED_AFTER: u32 = 3;
 
 /// The last write downstream.
 struct LastWrite {
@@ -45,7 +46,7 @@ impl Undone {
         (due > now).then_some(due)
     }
 
-    /// Records that `step` was carried out. Returns the number of times, where that has to be reported.
+    /// Records that `step` was carried out. Returns the number of times if it has to be reported.
     pub(super) fn record(
         &mut self,
         key: &Key,
@@ -65,7 +66,7 @@ impl Undone {
                 times,
             },
         );
-        (times >= TOLD).then_some(times)
+        (times >= REPORTED_AFTER).then_some(times)
     }
 
     /// Forgets `key`, whose object is removed from the cluster.

@@ -22,7 +22,7 @@ use super::problems::Problems;
 use super::queue::Queue;
 use super::undone::{self, Undone};
 
-/// Most steps that run at once.
+/// Highest number of steps that run at once.
 const PARALLEL: usize = 8;
 /// The problem of an object that other clients change back or delete downstream.
 const UNDONE: &str = "the workload cluster reverts the change; it is retried with growing delays";
@@ -75,7 +75,7 @@ impl Work {
         }
     }
 
-    /// Whether all objects are known that can be read, so that syncing can begin.
+    /// Whether all readable objects are known, so that syncing can begin.
     pub(super) fn is_under_way(&self) -> bool {
         let problems = self.problems.lock();
         self.mirrors.are_known(|kind, side| problems.is_lost(kind, side))

@@ -11,7 +11,7 @@ use super::{Places, out_of_scope};
 use crate::decision::{Decision, Outcome};
 use crate::inventory::Inventory;
 
-/// Most reasons of the nearest target that the sentence names.
+/// Highest number of reasons of the nearest target that the sentence names.
 const LISTED: usize = 2;
 
 /// The cause, and the number of targets in scope.

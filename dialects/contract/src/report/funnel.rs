@@ -32,7 +32,7 @@ pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<Funne
             let sentence = inventory.sentence(decision, candidate, filter, reason);
             (inventory.token(filter, reason), sentence)
         };
-        // Of equally large groups, the one with the first target.
+        // Of equally large groups, the group with the first target.
         let commonest = own().max_by_key(|group| (group.targets, std::cmp::Reverse(group.first.candidate)));
         let (reason, message) = commonest.map(words).unwrap_or_default();
         FunnelStep {

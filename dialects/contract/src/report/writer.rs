@@ -14,11 +14,11 @@ use super::{Entry, View};
 const CHECK_INTERVAL: usize = 64;
 /// Usual number of bytes per candidate of a large fleet.
 const BYTES_PER_CANDIDATE: usize = 288;
-/// Most refusals whose texts are remembered, to be copied for further candidates.
+/// Highest number of refusals whose texts are remembered, to be copied for further candidates.
 const MAX_TEXTS: usize = 1024;
 
-/// Candidates that are rendered one by one while they are written, so that those of a large fleet are never
-/// all in memory. Their JSON is a list of [`super::Candidate`]s.
+/// Candidates that are rendered one by one while they are written, so that the candidates of a large fleet
+/// are never all in memory. Their JSON is a list of [`super::Candidate`]s.
 pub struct StreamedCandidates<'a> {
     /// View of the candidates' decision.
     pub view: View<'a>,

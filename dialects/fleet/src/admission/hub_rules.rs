@@ -1,6 +1,6 @@
-//! The writes about which a hub must ask: writes of policy snapshots and bindings by users other than the
-//! scheduler, since these objects only contain decisions; and writes of placements that add or remove the
-//! scheduler's finalizer.
+//! The writes for which a hub must call the webhook: writes of policy snapshots and bindings by users other
+//! than the scheduler, since these objects only contain decisions; and writes of placements that add or
+//! remove the scheduler's finalizer.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

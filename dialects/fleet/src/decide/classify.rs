@@ -31,7 +31,7 @@ pub(super) struct Classes<'a> {
 }
 
 impl<'a> Classes<'a> {
-    /// Classifies the bindings of `placement`; `snapshot` is that of the policy in force.
+    /// Classifies the bindings of `placement`; `snapshot` has the policy in force.
     pub(super) fn of(fleet: &'a Fleet, columns: &Columns, placement: &Key, snapshot: &str) -> Self {
         let mut classes = Self {
             deleting: Vec::new(),

@@ -164,7 +164,7 @@ impl SelectionFacts<'_> {
         Ok(self.rank(kept, picks, &affinity, &spread, feasible, rejections))
     }
 
-    /// The present bindings that stay: those that the caller chose, or all up to the requested number.
+    /// The present bindings that stay: the bindings that the caller chose, or all up to the requested number.
     fn kept(&self, choice: Option<&Bits>) -> Vec<Ix> {
         let present = &self.classes.present;
         if let Some(choice) = choice {
@@ -186,8 +186,8 @@ impl SelectionFacts<'_> {
         stays.map(|(candidate, _)| *candidate).collect()
     }
 
-    /// The present bindings in the order in which scaling in releases them: Scheduled ones first, then those
-    /// without a score, then by lowest scores, then by name.
+    /// The present bindings in the order in which scaling in releases them: Scheduled ones first, then
+    /// bindings without a score, then by lowest scores, then by name.
     fn scale_in(&self) -> Vec<Ix> {
         let mut order: Vec<_> = self
             .classes

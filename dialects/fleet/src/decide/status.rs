@@ -201,7 +201,7 @@ fn refused(cluster_name: String, reason: String) -> ClusterDecision {
     }
 }
 
-/// The unselected clusters that a PickFixed policy names: first ineligible ones, then those that do not
+/// The unselected clusters that a PickFixed policy names: first ineligible ones, then clusters that do not
 /// exist.
 fn missing(names: &[Arc<str>], selection: &Selection, words: &Words<'_>) -> Vec<ClusterDecision> {
     let known = names

@@ -198,7 +198,7 @@ impl<'a> Spread<'a> {
         Some((*count, counted.extremes.smallest))
     }
 
-    /// The emptiest domain of each constraint; of several, the one with the first value in order.
+    /// The emptiest domain of each constraint; of several, the domain with the first value in order.
     pub(crate) fn emptiest(&self, columns: &Columns) -> Vec<Option<Emptiest>> {
         self.constraints
             .iter()

@@ -19,8 +19,8 @@ pub(super) fn of(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-/// The key of `placement`, which has lost a live binding, unless it is being deleted and releases all its
-/// bindings anyway.
+/// The key of `placement`, which has lost a live binding, unless the placement is being deleted and releases
+/// all its bindings anyway.
 pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
     let staying = fleet
         .placements
@@ -29,9 +29,9 @@ pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
     staying.then(|| placement.clone())
 }
 
-/// The key of `placement`, one of whose snapshots changed, if its newest snapshot is not as a decision
-/// leaves it. A newest snapshot of an older policy does not count: the new policy has made the placement due
-/// already. `is_deleted` tells whether the current snapshot was deleted.
+/// The key of `placement` after a change of one of its snapshots, if the newest snapshot is missing or
+/// outdated. If the newest snapshot has an older policy, the new policy has already made the placement due,
+/// unless the current snapshot was deleted (`is_deleted`).
 pub(super) fn snapshot(fleet: &Fleet, placement: &Key, is_deleted: bool) -> Option<Key> {
     let record = fleet.placements.get(placement);
     let record = record.filter(|record| !record.deleting())?;
@@ -77,7 +77,7 @@ pub(super) fn cluster(
     }
 }
 
-/// Whether a placement would request `cluster` if it fitted.
+/// Whether a placement would request `cluster` if the cluster fitted.
 fn requests(fleet: &Fleet, placement: &Key, record: &PlacementRecord, cluster: &Arc<str>) -> bool {
     if record.deleting() {
         return false;

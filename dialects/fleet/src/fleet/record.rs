@@ -142,7 +142,7 @@ impl SnapshotRecord {
         Ok((parent, record))
     }
 
-    /// Whether the policy is that of `placement`, regardless of the number of clusters.
+    /// Whether the policy is the policy of `placement`, regardless of the number of clusters.
     pub(crate) fn has_policy_of(&self, placement: &PlacementRecord) -> bool {
         let placement_policy = placement.raw.as_ref();
         match (&self.policy, placement_policy) {
@@ -232,7 +232,7 @@ impl BindingRecord {
         !self.deleting() && self.state != State::Unscheduled
     }
 
-    /// The hold of the binding on its cluster. Of several bindings to the same cluster, the one with the
+    /// The hold of the binding on its cluster. Of several bindings to the same cluster, the binding with the
     /// strongest hold counts.
     pub(crate) fn hold(&self) -> Hold {
         let finalizers = self.object.meta().finalizers();

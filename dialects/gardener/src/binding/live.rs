@@ -1,5 +1,5 @@
-//! Conditions of a live migration, in which a control plane moves while it runs, in addition to those of
-//! every move (docs/systems/gardener.md, "Binding").
+//! Conditions of a live migration, in which a control plane moves while it runs, in addition to the
+//! conditions of every move (docs/systems/gardener.md, "Binding").
 
 use serde_json::Value;
 

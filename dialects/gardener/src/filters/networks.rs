@@ -66,8 +66,8 @@ fn any(held: &StatusNetworks, of: impl Fn([Range; 3]) -> u32) -> u32 {
     bits
 }
 
-/// The seed's default ranges for a shoot: those of the shoot's families, and none for the pods of a shoot
-/// without machines.
+/// The seed's default ranges for a shoot: the ranges of the shoot's families, and none for the pods of a
+/// shoot without machines.
 fn defaults(row: &Row, wants: &Wants) -> [Range; 3] {
     [0, 1, 2].map(|index: usize| {
         let default = row.facts.defaults[index];

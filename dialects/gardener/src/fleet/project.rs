@@ -122,7 +122,7 @@ impl Fleet {
     }
 
     /// Whether shoots in `namespace` may have `toleration`: the configuration or their project allows it; or
-    /// they have no project, and the taint is not the one of protected seeds.
+    /// they have no project, and the taint is not the taint of protected seeds.
     pub(crate) fn may_tolerate(&self, namespace: &str, toleration: &Toleration) -> bool {
         let protects = toleration.key == PROTECTED_TAINT;
         if protects && namespace == GARDEN_NAMESPACE {
@@ -153,7 +153,7 @@ impl Fleet {
 
     /// The tolerations of a shoot that count, its own first.
     ///
-    /// A shoot without a seed has those of its own tolerations that are allowed. A shoot with a seed
+    /// A shoot without a seed has the allowed ones among its own tolerations. A shoot with a seed
     /// (`is_judged`) was checked when it got the seed, and has all its own tolerations.
     pub(crate) fn tolerations_of<'a>(&'a self, wants: &'a Wants, is_judged: bool) -> Vec<&'a Toleration> {
         // Without a project all tolerations count: the shoot was checked when it was stored.

@@ -99,7 +99,7 @@ impl FromRegion<'_> {
     }
 }
 
-/// The result of comparing the distance of two regions with the limit. Names are those of the ConfigMap.
+/// The result of comparing the distance of two regions with the limit. Names are from the ConfigMap.
 #[derive(Debug)]
 pub(crate) enum RegionDistance<'a> {
     /// The distance is within the limit.

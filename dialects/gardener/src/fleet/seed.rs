@@ -12,7 +12,7 @@ use crate::kind::common::{condition, minor_version};
 use crate::kind::seed::spec::{Seed, SeedTaint};
 use crate::names::{EMERGENCY_STOP, PROVIDER_LABEL, REGION_LABEL, SEED_NAME_LABEL, is_special_taint};
 
-/// Facts for every decision, in one stretch of memory.
+/// Facts that every decision reads, contiguous in memory.
 #[derive(Clone)]
 pub(crate) struct Row {
     /// The seed's name; rows are sorted by it.
@@ -76,7 +76,7 @@ pub(crate) struct Facts {
     pub(crate) modern: bool,
 }
 
-/// A fact about a seed that differs by the rules of v1.8 and by the current ones.
+/// A fact about a seed that differs between the rules of v1.8 and the current rules.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ByRules<T>([T; 2]);
 
@@ -105,12 +105,12 @@ pub(crate) enum ZoneMode {
     Enforce,
 }
 
-/// The first release whose scheduler has the current rules, where they differ from those of v1.8.
+/// The first release whose scheduler has the current rules, where these differ from the rules of v1.8.
 const MODERN: (u32, u32) = (1, 49);
 
 impl Row {
-    /// Parses a Seed with `used` shoots on it. `below` is the seed on which it runs, if it is a shoot
-    /// itself.
+    /// Parses a Seed with `used` shoots on it. `below` is the seed that hosts this seed, if this seed is
+    /// itself a shoot.
     ///
     /// # Errors
     /// The reason why the object cannot be parsed.
@@ -185,8 +185,8 @@ pub(crate) fn unready(seed: &Seed, rules: Rules) -> Option<(&'static str, &str)>
         })
 }
 
-/// The taints that require a toleration. Taints that also exist as settings of the seed required none in
-/// v1.8.
+/// The taints that require a toleration. In v1.8, taints that also exist as settings of the seed required no
+/// toleration.
 fn taints(seed: &Seed, rules: Rules) -> Arc<[SeedTaint]> {
     let counts = |taint: &&SeedTaint| rules == Rules::Current || !is_special_taint(&taint.key);
     seed.spec.taints.iter().filter(counts).cloned().collect()
@@ -247,7 +247,7 @@ fn defaults(seed: &Seed) -> [Range; 3] {
     ]
 }
 
-/// The ones among `ranges` that overlap with a reserved range, as bits.
+/// The `ranges` that overlap with a reserved range, as bits.
 pub(crate) fn reserved(ranges: &[Range; 3]) -> u32 {
     let bits = ranges.iter().enumerate();
     bits.map(|(bit, range)| u32::from(range.reserved_for().is_some()) << bit)

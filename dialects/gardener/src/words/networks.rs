@@ -1,4 +1,4 @@
-//! Sentences about ranges: those of a shoot, of its seed, and of its status.
+//! Sentences about ranges: of the spec and the status of a shoot, and of its seed.
 
 use crate::cidr::Range;
 use crate::filters::networks::{HELD, HELD_PAIRS};
@@ -105,7 +105,7 @@ pub(super) fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
     format!("networks overlap: {}", texts.join(", "))
 }
 
-/// The pairs in `bits`: the index of the shoot's range and that of the seed's range.
+/// The pairs in `bits`: the indices of the shoot's range and of the seed's range.
 fn pairs_of(bits: u32) -> impl Iterator<Item = (usize, usize)> {
     (0..9)
         .filter(move |bit| bits >> bit & 1 == 1)

@@ -1,5 +1,5 @@
-//! The writes of bindings about which a hub must ask: those by which a user other than the scheduler changes
-//! a decision.
+//! The writes of bindings for which a hub must call the webhook: writes by which a user other than the
+//! scheduler changes a decision.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

@@ -70,7 +70,7 @@ pub(super) fn of_template(
     new
 }
 
-/// Returns `binding` with the fields that it copies from `policy`; those of its template stay.
+/// Returns `binding` with the fields that it copies from `policy`; the fields of its template stay.
 pub(super) fn of_policy(binding: &Value, policy: &PolicyRecord) -> Value {
     let mut new = claim::with_claim(binding, policy);
     let raw = &policy.object.value()["spec"];
@@ -115,7 +115,7 @@ fn own(binding: &mut Value, kind: &TemplateKind, template: &Object) {
     if owners.iter().any(|other| other["uid"] == owner["uid"]) {
         return;
     }
-    // Another controller reference is that of an earlier template with this name.
+    // Another controller reference is to an earlier template with this name.
     owners.retain(|other| other["controller"] != true);
     owners.push(owner);
     binding["metadata"]["ownerReferences"] = owners.into();

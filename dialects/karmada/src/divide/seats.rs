@@ -18,7 +18,7 @@ struct Party {
 }
 
 impl Party {
-    /// The claim on the next replica, as a 64-bit float like Karmada's.
+    /// The claim on the next replica, as a 64-bit float, as in Karmada.
     #[expect(
         clippy::cast_precision_loss,
         reason = "Karmada's claims are floats, and near ties fall as its do"

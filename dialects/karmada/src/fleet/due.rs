@@ -17,9 +17,9 @@ fn of(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-/// Bindings that a change of a cluster from `old` to `new` makes due: those whose affinity matches either,
-/// if its labels or its spec changed or its deletion begins. A change of its status makes none due, and
-/// neither does a new or a deleted cluster.
+/// Bindings that a change of a cluster from `old` to `new` makes due: bindings whose affinity matches the old
+/// or the new state, if the labels or the spec of the cluster changed or its deletion begins. A change of the
+/// status makes no binding due, and neither does a new or a deleted cluster.
 pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster>) -> AffectedDemands {
     let (Some(old), Some(new)) = (old, new) else {
         return AffectedDemands::None;
@@ -39,8 +39,8 @@ pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster
     of(affected.map(|(key, _)| key.clone()).collect())
 }
 
-/// The affinity that limits the clusters of `record`: that of the observed group, or else of the first
-/// group. `None` matches every cluster.
+/// The affinity that limits the clusters of `record`: the affinity of the observed group, or else of the
+/// first group. `None` matches every cluster.
 fn limiting_affinity(record: &Record) -> Option<&Affinity> {
     let policy = record.policy.as_ref()?;
     let observed = &record.status.scheduler_observed_affinity_name;

@@ -11,9 +11,9 @@ use super::{Limits, Terms};
 use crate::failure::Failure;
 use crate::standing::RankedCluster;
 
-/// Most combinations of regions that are considered.
+/// Highest number of combinations of regions that are considered.
 const COMBINATIONS: usize = 100_000;
-/// Most steps of the search.
+/// Highest number of steps of the search.
 const STEPS: usize = 1_000_000;
 /// Weight of a replica against a score.
 const UNIT: i64 = 1000;

@@ -1,5 +1,5 @@
-//! The writes of namespaces and synced resources about which a hub must ask: those that change a guarded
-//! key, and every write of a syncer.
+//! The writes of namespaces and synced resources for which a hub must call the webhook: writes that change a
+//! guarded key, and every write of a syncer.
 
 use berth_admission::{Operation, Phase};
 use berth_apimachinery::GroupResource;

@@ -1,4 +1,4 @@
-//! Checks of labels, annotations and finalizers of the syncing state machine, and of the writes of a syncer.
+//! Checks of the syncing state machine's labels, annotations and finalizers, and of a syncer's writes.
 
 use std::collections::BTreeSet;
 
@@ -66,7 +66,7 @@ fn is_for(role: &Role, identifier: &str) -> bool {
     !matches!(role, Role::Syncer(own) if own != identifier)
 }
 
-fn identifier_is_one(identifier: &str, change: &KeyChange<'_>, findings: &mut Findings) {
+fn check_new_identifier(identifier: &str, change: &KeyChange<'_>, findings: &mut Findings) {
     if change.old.is_none()
         && let Err(problem) = check_identifier(identifier)
     {
@@ -86,7 +86,7 @@ fn state(
     change: &KeyChange<'_>,
     findings: &mut Findings,
 ) {
-    identifier_is_one(identifier, change, findings);
+    check_new_identifier(identifier, change, findings);
     let (from, to) = (
         change.old.and_then(SyncState::named),
         change.new.and_then(SyncState::named),
@@ -130,7 +130,7 @@ fn deletion(
     change: &KeyChange<'_>,
     findings: &mut Findings,
 ) {
-    identifier_is_one(identifier, change, findings);
+    check_new_identifier(identifier, change, findings);
     let instant = |text: Option<&str>| text.and_then(berth_apimachinery::time::parse);
     if let Some(value) = change.new
         && instant(change.new).is_none()
@@ -199,8 +199,8 @@ fn internal(writer: &Writer, change: &KeyChange<'_>, findings: &mut Findings) {
     }
 }
 
-/// Checks changes of syncers' finalizers. Each syncer may change its own; the resource controller may remove
-/// those of deleted clusters.
+/// Checks changes of syncers' finalizers. Each syncer may change its own finalizer; the resource controller
+/// may remove the finalizers of deleted clusters.
 fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut Findings) {
     fn own(object: &Value) -> BTreeSet<&str> {
         let identifiers = finalizers(object).filter_map(|name| name.strip_prefix(SYNCER_FINALIZER));
@@ -237,7 +237,8 @@ fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut F
     }
 }
 
-/// Checks a syncer's writes beyond its own keys: it may only write its status.
+/// Checks the parts of a syncer's write other than its own keys: a syncer may only write the status of an
+/// object.
 pub(super) fn judge_syncer(
     own: &str,
     operation: Operation,

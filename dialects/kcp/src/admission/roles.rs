@@ -70,7 +70,7 @@ pub(super) fn named(actor: Actor) -> String {
     format!("{actor} (user {})", user_of(actor))
 }
 
-/// The actor in words as by [`named`]; a syncer is that of `identifier`.
+/// The actor in words as by [`named`]; a syncer is the syncer of `identifier`.
 pub(super) fn named_for(actor: Actor, identifier: &str) -> String {
     match actor {
         Actor::Syncer => format!("{actor} (user {SYNCER}{identifier})"),
@@ -78,7 +78,7 @@ pub(super) fn named_for(actor: Actor, identifier: &str) -> String {
     }
 }
 
-/// The actors in words: `a`, `a or b`. A syncer is that of `identifier`.
+/// The actors in words: `a`, `a or b`. A syncer is the syncer of `identifier`.
 pub(super) fn any_of(actors: impl IntoIterator<Item = Actor>, identifier: &str) -> String {
     let names: Vec<String> = actors
         .into_iter()

@@ -9,7 +9,7 @@ use crate::kind::workload_cluster::WorkloadCluster;
 use crate::location_string::check_identifier;
 use crate::readiness::{self, ReportedConditions};
 
-/// Facts for every decision, in one stretch of memory.
+/// Facts that every decision reads, contiguous in memory.
 #[derive(Clone)]
 pub(crate) struct Row {
     /// The name of the WorkloadCluster; rows are sorted by it.
@@ -39,7 +39,7 @@ pub(crate) struct Facts {
     pub(crate) fresh_until: Timestamp,
     /// Whether the cluster accepts no new namespaces.
     pub(crate) unschedulable: bool,
-    /// The instant from which namespaces must leave; [`Timestamp::MAX`] where there is none.
+    /// The instant from which namespaces must leave; [`Timestamp::MAX`] without an eviction.
     pub(crate) evict_after: Timestamp,
     /// Whether the cluster is being deleted. No filter tests this; it only affects the sentences of
     /// refusals.

@@ -121,8 +121,8 @@ impl Fleet {
         self.sets.number(numbers)
     }
 
-    /// The namespaces that a change of a workload cluster makes due: those on the cluster, which may have to
-    /// leave or to stay, and, unless it was deleted, those without a place.
+    /// The namespaces that a change of a workload cluster makes due: namespaces on the cluster, which may
+    /// have to leave or to stay, and, unless the cluster was deleted, namespaces without a place.
     fn due_by_cluster(&self, old: Option<&Row>, new: Option<&Row>) -> Consequences {
         let both = [old, new];
         let mut targets: Vec<Arc<str>> = both

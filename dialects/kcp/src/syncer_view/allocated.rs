@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::edit::{ANNOTATIONS, set};
 
-/// The type of Secrets that a cluster's token controller manages. It deletes those of unknown service
+/// The type of Secrets that a cluster's token controller manages. It deletes Secrets of unknown service
 /// accounts.
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 /// Annotations that name the service account of a Secret of the type [`ACCOUNT_TOKEN`].

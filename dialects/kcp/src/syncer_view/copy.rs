@@ -233,7 +233,7 @@ fn is_nothing(value: &Value) -> bool {
 /// The status that `down` reports, translated for upstream; `None` where it reports none.
 ///
 /// Each side has its own generations. An observed generation of `down` is translated to the upstream
-/// generation of which `down` is a copy: that of `up`, if `down` is up to date.
+/// generation of which `down` is a copy: the generation of `up`, if `down` is up to date.
 #[must_use]
 pub fn status_for(up: &Value, down: &Value, up_to_date: bool) -> Option<Value> {
     let mut status = down.get("status").filter(|status| !is_nothing(status))?.clone();

@@ -1,4 +1,5 @@
-//! The writes of clusters and bindings about which a hub must ask: those that need a separate permission.
+//! The writes of clusters and bindings for which a hub must call the webhook: writes that need a separate
+//! permission.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

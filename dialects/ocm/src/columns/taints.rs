@@ -15,7 +15,7 @@ const NONE: u32 = 0;
 const OWN: u32 = u32::MAX;
 /// The longest list that is numbered.
 const LONGEST: usize = 8;
-/// Most lists that are numbered. A list keeps its number when no cluster has it any more.
+/// Highest number of lists that are numbered. A list keeps its number when no cluster has it any more.
 const MOST: u32 = 4096;
 
 /// The taints of all clusters.
@@ -87,7 +87,7 @@ impl Taints {
         self.lists.len()
     }
 
-    /// The list with this number. Its times are those of any of its clusters.
+    /// The list with this number. Its times are from any of its clusters.
     pub(crate) fn list(&self, number: u32) -> &[Taint] {
         &self.lists[number as usize]
     }

@@ -17,16 +17,16 @@ const MANY: usize = 100;
 /// The placements that a change makes due.
 #[derive(Default)]
 struct Reach<'a> {
-    /// Namespaces with all their placements due.
+    /// Namespaces whose placements are all due.
     namespaces: BTreeSet<&'a Arc<str>>,
     /// Further placements that are due.
     placements: BTreeSet<Key>,
 }
 
 impl Reach<'_> {
-    /// Returns consequences by which these placements are due and nothing else changes. If all of many
-    /// placements are due, they are not listed: a cluster may affect thousands of placements in each of
-    /// thousands of changes.
+    /// Returns the consequences of a change that makes these placements due and affects nothing else. If
+    /// there are many placements and all are due, they are not listed: one cluster may affect thousands of
+    /// placements in each of thousands of changes.
     fn due(self, fleet: &Fleet) -> Consequences {
         let Self {
             namespaces,
@@ -84,7 +84,7 @@ fn namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<Item = &
         .map(|(_, namespace)| namespace)
 }
 
-/// The placements affected by a change of a cluster: those with a binding to its old or new sets, if the
+/// The placements affected by a change of a cluster: placements with a binding to its old or new sets, if the
 /// change matters to them.
 pub(super) fn cluster(
     fleet: &Fleet,
@@ -128,8 +128,8 @@ pub(super) fn cluster(
     }
 }
 
-/// The placements affected by changed scores of `cluster` in objects named `resource`: those that use these
-/// scores and may choose the cluster.
+/// The placements affected by changed scores of `cluster` in objects named `resource`: placements that use
+/// these scores and may choose the cluster.
 pub(super) fn scores(fleet: &Fleet, cluster: &Arc<str>, resource: &Arc<str>) -> Consequences {
     let Some(row) = fleet.clusters.get(cluster) else {
         return Consequences::nothing();

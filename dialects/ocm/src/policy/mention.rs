@@ -1,4 +1,4 @@
-//! The parts of a cluster that a policy selects by, in addition to those that every decision reads.
+//! The parts of a cluster by which a policy selects, in addition to the parts that every decision reads.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ pub(crate) enum Mention {
 }
 
 impl Mention {
-    /// The parts that differ between two versions of a cluster, apart from those that every decision reads.
+    /// The parts that differ between two versions of a cluster, apart from the parts that every decision
+    /// reads.
     pub(crate) fn of_difference(old: &Cluster, new: &Cluster) -> Vec<Self> {
         let labels = changed(old.labels(), new.labels()).map(|key| Self::Label(key.into()));
         let claims = changed(&old.claims, &new.claims).map(|name| Self::Claim(name.into()));

@@ -99,7 +99,7 @@ impl PassedOn {
 /// The content of a request's status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestStatus {
-    /// The phase, if it is one that the scheduler writes; empty for all others.
+    /// The phase, if the scheduler writes this phase; empty for all other phases.
     pub(crate) phase: &'static str,
     /// The generation for which the status was written.
     pub(crate) observed: i64,

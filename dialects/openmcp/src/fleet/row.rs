@@ -10,7 +10,7 @@ use super::intern::Names;
 use crate::kind::cluster::Cluster;
 use crate::names::{DELETE_LABEL, USE_FINALIZER};
 
-/// Facts for every decision, in one stretch of memory.
+/// Facts that every decision reads, contiguous in memory.
 #[derive(Clone)]
 pub(crate) struct Row {
     /// Data for sentences, views and writes only.

@@ -8,7 +8,7 @@ use crate::config::Tenancy;
 use crate::fleet::{Fleet, Record, Row, holders_of};
 use crate::names::{GRANTED, PROVIDER_LABEL};
 
-/// Most holders of a Cluster that a sentence names.
+/// Highest number of holders of a Cluster that a sentence names.
 const NAMED: usize = 3;
 
 impl Fleet {

@@ -1,4 +1,4 @@
-//! The writes of Toys about which a hub must ask: those that change the box.
+//! The writes of Toys for which a hub must call the webhook: writes that change the box.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

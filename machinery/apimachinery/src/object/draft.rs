@@ -53,8 +53,8 @@ impl Draft {
         Self::write(value, None)
     }
 
-    /// Serializes `value` with `managed`, compact JSON, as `metadata.managedFields`, instead of those in
-    /// `value`. Empty bytes mean none.
+    /// Serializes `value` with `managed`, compact JSON, as `metadata.managedFields`, instead of the managed
+    /// fields in `value`. Empty bytes mean none.
     ///
     /// # Errors
     /// As [`Draft::new`].
@@ -149,7 +149,7 @@ impl Draft {
     }
 
     /// Returns the object for the answer to a dry run: without a revision, and without
-    /// `metadata.resourceVersion`, which a client could mistake for that of a stored object.
+    /// `metadata.resourceVersion`, which a client could mistake for the version of a stored object.
     #[must_use]
     pub fn unstored(&self) -> Object {
         const FIELD: &str = ",\"resourceVersion\":\"";
@@ -202,7 +202,7 @@ struct Places {
 /// Serializer that writes the two top levels itself, to record the spans; serde_json writes the rest.
 struct Writer<'a> {
     bytes: Vec<u8>,
-    /// Bytes to write as `metadata.managedFields`, if they are not those of the tree.
+    /// Bytes to write as `metadata.managedFields`, if they differ from the tree.
     managed: Option<&'a [u8]>,
     spans: Option<Spans>,
 }

@@ -21,8 +21,8 @@ pub struct Mold {
     before: Vec<u8>,
     /// Bytes from the end of the name to the start of the UID.
     after: Vec<u8>,
-    /// Spans of the objects' parts: `resource_version` is relative to the beginning of `after`, the others to
-    /// that of the object.
+    /// Spans of the objects' parts: `revision` is relative to the beginning of `after`, the others to the
+    /// beginning of the object.
     spans: Spans,
 }
 

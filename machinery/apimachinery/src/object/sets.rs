@@ -56,8 +56,8 @@ impl Deref for Set {
 
 impl Drop for Set {
     fn drop(&mut self) {
-        // Two references remain: this one, and that of the map. When two sets are dropped at the same time,
-        // both may see another reference. The set is then removed when the pool needs room.
+        // Two references remain: this one, and the reference of the map. When two sets are dropped at the
+        // same time, both may see another reference. The set is then removed when the pool needs room.
         if Arc::strong_count(&self.0) == 2 {
             let hash = KNOWN.hasher.hash_one(&*self.0);
             KNOWN.part(hash).forget(hash, &self.0);

@@ -82,7 +82,7 @@ impl<T> ReadValue<T> {
         }
     }
 
-    /// Returns every error: those of the schema in document order, unknown fields, and added errors.
+    /// Returns every error: errors of the schema in document order, unknown fields, and added errors.
     #[must_use]
     pub fn into_errors(self) -> Vec<FieldError> {
         self.errors

@@ -290,7 +290,7 @@ fn children(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
     }
 }
 
-/// Whether the schema is that of an `Option`.
+/// Whether the schema is of an `Option`.
 fn allows_null(from: &Map<String, Value>) -> bool {
     let null = Value::from("null");
     let in_type = from
@@ -302,7 +302,7 @@ fn allows_null(from: &Map<String, Value>) -> bool {
 }
 
 /// Copies a default. `Schema::of` explains which defaults are used. An `Option`'s own default is `null`, so
-/// any other one is used.
+/// any other default is used.
 fn default(from: &mut Map<String, Value>, to: &mut Map<String, Value>, option: bool) {
     let explicit = from.remove("x-default");
     let other = from
@@ -313,7 +313,7 @@ fn default(from: &mut Map<String, Value>, to: &mut Map<String, Value>, option: b
     }
 }
 
-/// Whether a `default` is probably serde's: empty, or a whole object.
+/// Whether serde probably generated a `default`: it is empty, or a whole object.
 fn is_serdes(value: &Value) -> bool {
     match value {
         Value::Null | Value::Object(_) => true,

@@ -22,8 +22,7 @@ pub fn problems(path: &str, name: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Whether a character is visible: letters, marks, numbers, punctuation, symbols, and of the spaces only the
-/// plain one.
+/// Whether a character is visible: a letter, mark, number, punctuation mark or symbol, or the ASCII space.
 #[must_use]
 pub fn is_printable(letter: char) -> bool {
     if matches!(letter, ' ' | '\\' | '"' | '\'') {

@@ -1,4 +1,4 @@
-//! Comparison of the result of a step of `rows.json` with its expectations.
+//! Comparison of the results of the steps in `rows.json` with the expectations.
 
 use std::collections::BTreeMap;
 

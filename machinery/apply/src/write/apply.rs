@@ -267,8 +267,8 @@ impl Managers {
             );
             let back = types.put_back(&from, &to, &owned)?;
             pruned = versions.convert(&back, other, version).into_owned();
-            // The union is by path, since sets cannot be converted. It matters only for emptied containers:
-            // those with an owner stay, empty.
+            // The union is by path, since sets cannot be converted. It matters only for emptied containers: a
+            // container with an owner stays, although it is empty.
             all = all.union(&owned);
         }
         let outcome = types.without_dangling(&converted, &pruned, &last.set, &all)?;

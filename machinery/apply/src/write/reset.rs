@@ -15,7 +15,7 @@ pub enum Reset {
     Nothing,
     /// The fields in this set.
     Fields(Set),
-    /// All fields except those in this set.
+    /// All fields except the fields in this set.
     AllBut(Set),
 }
 

@@ -21,7 +21,7 @@ impl Checker<'_> {
         (node, inside, true)
     }
 
-    /// Joins the type of earlier elements, `known`, with that of the next one.
+    /// Joins the type of earlier elements, `known`, with the type of the next element.
     fn join_types(&mut self, at: usize, known: Option<Type>, next: Type) -> Type {
         let Some(known) = known else {
             return next;

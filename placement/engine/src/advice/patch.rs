@@ -1,9 +1,8 @@
 //! The difference of two objects as a JSON patch (RFC 6902) for people, and the kubectl command that applies
 //! it.
 //!
-//! A patch names an element of a list by its index, which may have changed by the time the patch is
-//! applied. So before an element is changed or removed, the patch tests that it is still the intended
-//! one.
+//! A patch names an element of a list by its index, which may have changed by the time the patch is applied.
+//! So before an element is changed or removed, the patch tests that it is still the intended element.
 
 use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
@@ -29,7 +28,7 @@ pub fn between(old: &Value, new: &Value) -> Vec<Value> {
 }
 
 /// Fields that servers set, which no patch changes.
-const NOT_THEIRS: [&str; 4] = [
+const SERVER_FIELDS: [&str; 4] = [
     "/status",
     "/metadata/generation",
     "/metadata/resourceVersion",
@@ -37,7 +36,7 @@ const NOT_THEIRS: [&str; 4] = [
 ];
 
 fn differ(old: &Value, new: &Value, path: &mut String, in_list: bool, out: &mut Vec<Value>) {
-    if old == new || NOT_THEIRS.contains(&path.as_str()) {
+    if old == new || SERVER_FIELDS.contains(&path.as_str()) {
         return;
     }
     match (old, new) {
@@ -49,10 +48,10 @@ fn differ(old: &Value, new: &Value, path: &mut String, in_list: bool, out: &mut 
                 path.push_str(&key.replace('~', "~0").replace('/', "~1"));
                 match (before.get(key), after.get(key)) {
                     (Some(old), Some(new)) => differ(old, new, path, in_list, out),
-                    (None, Some(new)) if !NOT_THEIRS.contains(&path.as_str()) => {
+                    (None, Some(new)) if !SERVER_FIELDS.contains(&path.as_str()) => {
                         out.push(json!({"op": "add", "path": path, "value": new}));
                     }
-                    (Some(old), None) if !NOT_THEIRS.contains(&path.as_str()) => {
+                    (Some(old), None) if !SERVER_FIELDS.contains(&path.as_str()) => {
                         test(in_list, old, path, out);
                         out.push(json!({"op": "remove", "path": path}));
                     }
@@ -86,7 +85,7 @@ fn lists(before: &[Value], after: &[Value], path: &mut String, in_list: bool, ou
         }
         return;
     }
-    match taken_out(before, after) {
+    match removed_indices(before, after) {
         // Elements are removed from the end, so that the indices of the others stay valid.
         Some(places) => {
             for index in places.into_iter().rev() {
@@ -103,7 +102,7 @@ fn lists(before: &[Value], after: &[Value], path: &mut String, in_list: bool, ou
 }
 
 /// The indices in `before` of elements that `after` lacks, if that is the only difference.
-fn taken_out(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
+fn removed_indices(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
     let mut rest = after.iter().peekable();
     let mut places = Vec::new();
     for (index, value) in before.iter().enumerate() {
@@ -125,7 +124,7 @@ fn test(wanted: bool, old: &Value, path: &str, out: &mut Vec<Value>) {
 /// `object` in the form that people write: without fields that servers set.
 #[must_use]
 pub fn made(mut object: Value) -> Value {
-    for path in NOT_THEIRS
+    for path in SERVER_FIELDS
         .iter()
         .chain(&["/metadata/uid", "/metadata/creationTimestamp"])
     {

@@ -18,13 +18,13 @@ use super::patch::{self, Form};
 use super::{Change, Patch, Set, Terms, decide, trial};
 use crate::what_if::{Catalog, World};
 
-/// Most sets of one target.
+/// Highest number of sets of one target.
 const SETS: usize = 4;
-/// Most edits of a set; more would not be a small change.
+/// Highest number of edits of a set; more would not be a small change.
 const EDITS: usize = 8;
-/// Most unfinished sets of one size that the search extends.
+/// Highest number of unfinished sets of one size that the search extends.
 const WIDTH: usize = 32;
-/// Steps of a trial in addition to those of the decision: objects are read, validated and folded.
+/// Steps of a trial in addition to the steps of the decision: objects are read, validated and folded.
 const TRIAL: usize = 1_000;
 /// Steps for each target of a forked world, whose data for decisions are derived again.
 const DERIVED: usize = 5;

@@ -4,9 +4,9 @@ use berth_scheduling_api::decision::ContestedCluster;
 
 use super::{Agreement, Comparison, Unknown};
 
-/// Most clusters of a side that the sentence names. The first one has its reason.
+/// Highest number of clusters of a side that the sentence names. The first one has its reason.
 const NAMED: usize = 3;
-/// Most bytes of the sentence.
+/// Highest number of bytes of the sentence.
 const MOST: usize = 1_000;
 
 impl Comparison {

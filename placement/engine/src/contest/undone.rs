@@ -1,5 +1,5 @@
-//! Distinguishes two sorts of writes: those that revert another program's change to Berth's last write,
-//! and those that follow from a change of the world.
+//! Distinguishes two sorts of writes: writes that revert another program's change to Berth's last write, and
+//! writes that follow from a change of the world.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) struct Undone {
     pub(super) manager: Option<String>,
 }
 
-/// Input for the judgement of a write.
+/// Input for the check of a write.
 pub(super) struct Look<'a> {
     /// The present objects.
     pub(super) source: &'a dyn Source,

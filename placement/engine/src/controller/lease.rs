@@ -66,9 +66,9 @@ impl LeaderElector for SingleReplica {
 
 /// The times of a lease, with the names they have in client-go's leader election.
 ///
-/// The defaults are a third of those of Kubernetes' own controllers: another replica takes over the
-/// work of a dead one within ten seconds. With shorter times, a leader would lose leadership whenever
-/// the store is slow to answer.
+/// The defaults are a third of the defaults of Kubernetes' own controllers: another replica takes over the
+/// work of a dead one within ten seconds. With shorter times, a leader would lose leadership whenever the
+/// store is slow to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseDurations {
     duration: Duration,

@@ -61,9 +61,9 @@ pub struct FinishedStep<'a> {
     pub took: Duration,
 }
 
-/// Observer of the controllers. The queue of a controller has the name of its dialect, and that of a
-/// reconciler the name of the reconciler. Methods are called on the tasks of the controllers, and must not
-/// block.
+/// Observer of the controllers. The queue of a controller has the name of its dialect, and the queue of a
+/// reconciler has the name of the reconciler. Methods are called on the tasks of the controllers, and must
+/// not block.
 pub trait Observer: Send + Sync + 'static {
     /// A demand of `dialect` was put in the queue, which now has `depth` demands.
     fn queued(&self, dialect: &'static str, depth: usize);

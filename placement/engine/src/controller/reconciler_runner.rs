@@ -31,7 +31,7 @@ use crate::dirty::Subscription;
 use crate::engine::Engine;
 use crate::snapshot::Snapshot;
 
-/// Most changes that are processed at once.
+/// Highest number of changes that are processed at once.
 const BATCH: usize = 512;
 /// Number of keys that are worked on at once.
 const PARALLEL: usize = 16;
@@ -147,7 +147,7 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Replaces the reconciler by that of the configuration in force.
+    /// Replaces the reconciler by the one of the configuration in force.
     fn configure(&mut self) {
         self.everything = true;
         let in_force = self.engine.configuration(self.dialect.name());

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::what_if::Catalog;
 
-/// Most changes of a plan.
+/// Highest number of changes of a plan.
 pub const MOST: usize = 5_000;
 
 /// One change, and its place in the input.

@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::snapshot::Snapshot;
 
-/// Most clusters that an entry names one by one, with their reasons. The counts are of all.
+/// Highest number of clusters that an entry names one by one, with their reasons. The counts are of all
+/// clusters.
 pub const SHOWN: usize = 50;
 
 /// Verdict on a decision.

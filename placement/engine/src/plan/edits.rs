@@ -330,7 +330,7 @@ fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
     list
 }
 
-/// Most targets that a sentence names.
+/// Highest number of targets that a sentence names.
 const NAMED: usize = 5;
 
 /// Targets with names similar to `target`, which does not exist.

@@ -9,7 +9,7 @@ use berth_dialect_contract::{Context, Objects, Reconciler};
 
 use super::World;
 
-/// Most steps for one key.
+/// Highest number of steps for one key.
 const MOST: u32 = 8;
 
 /// Due keys of reconcilers, while they are recorded.

@@ -56,7 +56,7 @@ impl Dues {
         Some((found.note.clone(), self.waiting_before(found)))
     }
 
-    /// The newest `wanted` change that existed at `seen`, or else the first one after that, and the
+    /// The newest `wanted` change that existed at `seen`, or else the first `wanted` change after it, and the
     /// number of earlier changes that waited for the same decision.
     pub(super) fn seen(
         &self,
@@ -117,7 +117,7 @@ impl Views {
         self.0.push_back(note);
     }
 
-    /// The newest `wanted` change that existed at `seen`, or else the first one after that.
+    /// The newest `wanted` change that existed at `seen`, or else the first `wanted` change after it.
     pub(super) fn seen(&self, seen: Timestamp, wanted: impl Fn(&Note) -> bool) -> Option<Note> {
         let mut all = self.0.iter().filter(|note| wanted(note));
         last_by(&mut all.clone(), seen, |note| note.at)

@@ -17,20 +17,20 @@ pub struct ApplyRequest<'a> {
     pub actor: &'a str,
     /// Field manager of the write.
     pub manager: &'a str,
-    /// The object.
+    /// Key of the object.
     pub key: &'a Key,
     /// `status`, or the empty string.
     pub subresource: &'static str,
-    /// Wanted object.
+    /// Configuration of the object.
     pub config: &'a Value,
     /// The revision of the copy that the decision read; `None` where the object must not exist yet.
     pub base: Option<Revision>,
 }
 
 impl HubCommitter {
-    /// Applies a configuration on the state of its decision, and returns the copy after it. Fields of
-    /// other managers in an existing object are taken over. An object that was created since the
-    /// decision is left alone, unless it is equal.
+    /// Applies a configuration to the object as the decision read it, and returns the copy after the write.
+    /// The apply takes over fields of other managers in an existing object. An object that was created since
+    /// the decision is left alone, unless it is equal.
     ///
     /// # Errors
     /// When the object has changed, or the hub refuses the configuration.

@@ -1,5 +1,5 @@
-//! Selection of the objects to copy from a kind: those that concern a system, by their labels and
-//! annotations or those of their namespace. Not every Secret needs a copy.
+//! Selection of the objects to copy from a kind: the objects that concern a system, according to the labels
+//! and annotations of the object or of its namespace. Not every Secret needs a copy.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// The namespaces of the hub.
 pub(super) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
-/// Most changes of namespaces that are processed together.
+/// Highest number of changes of namespaces that are processed together.
 const TOGETHER: usize = 256;
 
 /// The namespaces that concern a system, updated from their copies.

@@ -32,7 +32,7 @@ impl Copies {
         self.store.revision()
     }
 
-    /// The hub's resourceVersion of `copy`; `None` where the hub is known to have a newer one.
+    /// The hub's resourceVersion of `copy`; `None` where the hub is known to have a newer version.
     pub fn version(&self, key: &Key, copy: &Object) -> Option<String> {
         let hub_version = self.versions.get(key)?;
         hub_version.is_of(copy).then_some(hub_version.version)

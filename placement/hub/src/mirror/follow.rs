@@ -24,7 +24,7 @@ use super::concerned::{NAMESPACES, NamespaceScope};
 use super::versions::{HubVersion, HubVersions};
 use super::{CopyProgress, FROM_FILE, Progress};
 
-/// Most objects of a list that are stored at once.
+/// Highest number of objects of a list that are stored at once.
 const BATCH: usize = 256;
 /// Pauses between attempts at a hub that failed: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
@@ -34,8 +34,8 @@ const ABSENT: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(200);
 /// Interval at which copies that no longer concern a system are removed.
 const TIDY: Duration = Duration::from_secs(30);
-/// Most namespaces that newly concern a system and are listed one by one; with more, all objects are
-/// listed again.
+/// Highest number of namespaces that newly concern a system and are listed one by one; with more, all objects
+/// are listed again.
 const ONE_BY_ONE: usize = 8;
 /// Number of objects in a page of a list of a namespace.
 const PAGE: u32 = 500;
@@ -57,7 +57,7 @@ pub(super) struct Reflector {
     objects: Api<DynamicObject>,
     resource: GroupResource,
     served: ApiResource,
-    /// Test for the objects that are copied, where not all are.
+    /// Test for the objects to copy, where not all objects are copied.
     concerns: Option<Concerns>,
     /// Keys that this process has seen on the hub, and has not removed from the store.
     known: HashSet<Key>,
@@ -319,7 +319,7 @@ impl Reflector {
         )
     }
 
-    /// Records `object` and plans the write of a copy, unless it is not among the `concerned` ones.
+    /// Records `object`, and plans the write of a copy if it is among the `concerned` objects.
     fn put(&mut self, mut object: DynamicObject, concerned: Option<&NamespaceScope>) -> Option<Key> {
         let key = self.key(&object);
         let manager = manager(&object.metadata);

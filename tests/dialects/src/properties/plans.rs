@@ -14,7 +14,7 @@ use super::server::Server;
 use super::{Generator, Trial};
 use crate::foreign;
 
-/// Most decisions of one demand before the plan counts as different.
+/// Highest number of decisions of one demand before the plan counts as different.
 const MOST: usize = 8;
 
 /// Plans every step of the story, and then carries it out.

@@ -13,14 +13,14 @@ const NAMES: [(&str, &str); 7] = [
     ("reportingComponent", "reportingController"),
 ];
 
-/// Turns the form of `events.k8s.io/v1` into that of `v1`.
+/// Converts the form of `events.k8s.io/v1` to the form of `v1`.
 pub(crate) fn to_core(value: &mut Value) {
     for (core, new) in NAMES {
         rename(value, new, core);
     }
 }
 
-/// Turns the form of `v1` into that of `events.k8s.io/v1`.
+/// Converts the form of `v1` to the form of `events.k8s.io/v1`.
 pub(crate) fn to_new(value: &mut Value) {
     for (core, new) in NAMES {
         rename(value, core, new);

@@ -28,7 +28,7 @@ pub(crate) const COLUMNS: &[Column] = &[
     Column::NAME.wide(),
 ];
 
-/// The reporting component: that of the source, or otherwise the reporting controller.
+/// The reporting component: the component of the source, or otherwise the reporting controller.
 pub(crate) fn component(event: &Value) -> &str {
     match text(event, &["source", "component"]) {
         "" => text(event, &["reportingComponent"]),

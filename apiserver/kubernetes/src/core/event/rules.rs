@@ -1,4 +1,4 @@
-//! The rules of Events. Field paths are those of the stored form.
+//! The rules of Events. Field paths are paths of the stored form.
 
 use berth_apimachinery::{FieldError, Write, name};
 use serde_json::Value;

@@ -14,7 +14,7 @@ use crate::kind::common::{
 };
 use crate::names::GARDEN_NAMESPACE;
 
-/// Checks every rule that does not compare with a stored shoot. `namespace` is the shoot's.
+/// Checks every rule that does not compare with a stored shoot. `namespace` is the namespace of the shoot.
 pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
     let spec = &shoot.spec;
     let mut errors = Vec::new();
@@ -76,8 +76,8 @@ pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Checks the zones of the control plane: one zone, or three different ones if it survives the loss of a
-/// zone.
+/// Checks the zones of the control plane: one zone, or three different zones if the control plane tolerates
+/// the loss of a zone.
 fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
     const PATH: &str = "spec.controlPlane.zones";
     let zones = &control_plane.zones;
@@ -100,8 +100,8 @@ fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
     }
 }
 
-/// Checks that the shoot's own ranges are disjoint, and of its families. Those of a stored shoot were
-/// checked when they were set.
+/// Checks that the shoot's own ranges are disjoint, and that each is of an IP family of the shoot. The ranges
+/// of a stored shoot were checked when they were set.
 pub(super) fn ranges(networking: &Networking) -> Vec<FieldError> {
     let own_ranges = [
         ("spec.networking.nodes", networking.nodes.as_deref()),
@@ -114,7 +114,8 @@ pub(super) fn ranges(networking: &Networking) -> Vec<FieldError> {
     errors
 }
 
-/// The error of the older field for the profile, which no longer exists since Kubernetes 1.34.
+/// The error of `spec.cloudProfileName`, the older field for the profile, which does not exist since
+/// Kubernetes 1.34.
 pub(super) fn old_form(shoot: &Shoot, old: Option<&Shoot>) -> Option<FieldError> {
     let named = |shoot: &Shoot| {
         let name = shoot.spec.cloud_profile_name.clone();
@@ -204,7 +205,7 @@ fn names(errors: &mut Vec<FieldError>, shoot: &Shoot) {
     }
 }
 
-/// Checks a list of tolerations, which is at `list`.
+/// Checks the list of tolerations at the path `list`.
 pub(crate) fn tolerations(errors: &mut Vec<FieldError>, list: &str, tolerations: &[Toleration]) {
     let mut seen = BTreeSet::new();
     for (index, toleration) in tolerations.iter().enumerate() {
