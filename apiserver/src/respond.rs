@@ -29,10 +29,10 @@ pub(crate) struct JoinedList;
 
 /// Counter of the events that a watch has sent, in the extensions of its response, for metrics.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Progress(Arc<HandedBytes>);
+pub(crate) struct Progress(Arc<WatchProgress>);
 
 #[derive(Debug, Default)]
-struct HandedBytes {
+struct WatchProgress {
     events: AtomicU64,
     listed: AtomicBool,
 }

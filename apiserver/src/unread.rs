@@ -1,8 +1,8 @@
 //! End of the streams of HTTP/2 peers that do not read their answers.
 //!
-//! A peer may keep the window of one stream closed while its connection works: the body is then not polled,
-//! so it cannot end the stream. The task of the stream, which [`Streams`] spawns, can: the task ends when the
-//! answer makes no progress within the answer's own limit.
+//! A peer may keep the window of one stream closed while its connection works. The body is then not polled,
+//! and cannot end the stream. Instead, [`Streams`] spawns a task for each stream, which ends when the answer
+//! makes no progress within the answer's own limit.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -118,7 +118,7 @@ fn read_rule(rule: Resources) -> Result<Rule> {
     })
 }
 
-/// The provider's keys; none is `identity`.
+/// Returns the provider's keys; the provider `identity` has none.
 fn read_provider(provider: Provider) -> Result<Vec<Key>> {
     if provider.aescbc.is_some() || provider.secretbox.is_some() || provider.kms.is_some() {
         bail!("unsupported provider: use aesgcm or identity (not aescbc, secretbox or kms)");

@@ -17,10 +17,10 @@ use crate::{
 const KEEP: &str = "helm.sh/resource-policy";
 /// The role with which Berth impersonates actors. Each actor has a role with the name of the actor.
 const IMPERSONATOR: &str = "berth:impersonator";
-/// Roles that are about no system in particular.
+/// The role for the registration, which is about no system in particular.
 const REGISTRATION: &str = "berth:registration";
 
-/// Name of the file, for each system, with an observer's needs on the hub.
+/// Name of a system's file with the needs of an observer on the hub.
 const OBSERVE: &str = "observe";
 
 /// Every rendered file of the chart, by its path below `deploy/helm/berth/`, with its text.

@@ -1,7 +1,7 @@
 //! Consultation of the hub's admission webhooks and policies about the objects that this server stores.
-//! kube-apiserver passes requests for them on before its own admission (docs/admission.md, "Policies and
-//! webhooks of the hub"), so this server has to consult the hub's webhooks and policies; otherwise they would
-//! not apply to these objects.
+//! kube-apiserver proxies requests for these objects before its own admission (docs/admission.md, "Policies
+//! and webhooks of the hub"), so this server has to consult the hub's webhooks and policies; otherwise they
+//! would not apply to these objects.
 //!
 //! Configurations are watched and compiled when they change; the known ones stay in force while the watch is
 //! lost. [`berth_admission::client`], which is pure, selects the webhooks of a write and checks their

@@ -84,7 +84,7 @@ impl Admission<'_> {
     /// is stored.
     pub(crate) async fn admit(
         &self,
-        asked: AdmissionSubject<'_>,
+        input: AdmissionSubject<'_>,
         mut value: Value,
         candidate: &mut dyn Candidate,
     ) -> Result<(Value, Vec<Guard>), Status> {
@@ -92,7 +92,7 @@ impl Admission<'_> {
             request,
             subject,
             purpose,
-        } = asked;
+        } = input;
         let chain = self.chain;
         chain.ready(request).await?;
         if !value.is_null() {

@@ -92,6 +92,6 @@ impl Report {
 pub(super) struct Requests {
     /// All checked objects.
     pub(super) total: usize,
-    /// Requests without a place, or with a part of it.
+    /// Requests that are not placed, or only in part.
     pub(super) without_place: usize,
 }

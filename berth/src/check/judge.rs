@@ -41,8 +41,8 @@ pub(super) fn one_of_each_system(decisions: &[Value]) -> BTreeMap<String, String
     found
 }
 
-/// Finding about a `report` of `system` that was decided by the rules of a release other than the release of
-/// its objects.
+/// Finding about the rules of `system`, if its `report` states that the stored objects are from a release
+/// with other rules.
 pub(super) fn rules(system: &str, report: &Value) -> Option<Finding> {
     let rules = &report["status"]["rules"];
     (rules["atOdds"] == true).then(|| {
@@ -339,7 +339,7 @@ pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
     findings
 }
 
-/// Lists the `decisions` without a place, or with a part of it, with the reasons: a line for each of the
+/// Lists the `decisions` that are not placed, or only in part, with the reasons: a line for each of the
 /// first [`NAMED`], and a count of the rest by reason. Returns their number, and the number of requests,
 /// without requests of other schedulers.
 pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {

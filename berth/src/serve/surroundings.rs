@@ -97,9 +97,9 @@ pub(super) async fn behind(
         (Arc::clone(kind), concerns)
     });
     let mirror = hub.mirror(store, &copied.collect::<Vec<_>>(), leading);
-    let (sync_status, telling) = Hub::sync_status(parts.needs.clone(), &parts.engine, &mirror).await;
+    let (sync_status, status_task) = Hub::sync_status(parts.needs.clone(), &parts.engine, &mirror).await;
     let mut tasks = mirror.tasks;
-    tasks.push(telling);
+    tasks.push(status_task);
     tasks.extend(hub.delegation.follow());
     // An observer never decides, with or without another scheduler.
     if !options.is_observer() {
@@ -183,7 +183,8 @@ pub(super) async fn certificate(
     identity::certificate(options, folder, clock)
 }
 
-/// The hub's admission policies and webhooks, in force before any write here; absent without a hub.
+/// Starts to watch the hub's admission policies and webhooks, so that they are in force before any write
+/// here. Without a hub, there are none.
 ///
 /// # Errors
 /// When the hub does not list them.

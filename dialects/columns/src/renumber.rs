@@ -16,7 +16,7 @@ struct Stretch {
     to: Ix,
 }
 
-/// An entry of a column that not every candidate has.
+/// An entry of a sparse column, in which only some candidates have entries.
 pub trait NumberedEntry: Copy {
     /// Returns the candidate.
     fn number(self) -> Ix;
@@ -25,7 +25,7 @@ pub trait NumberedEntry: Copy {
     fn numbered(self, candidate: Ix) -> Self;
 }
 
-/// An entry of candidate and value.
+/// A pair of candidate and value.
 impl NumberedEntry for (Ix, u32) {
     fn number(self) -> Ix {
         self.0

@@ -13,8 +13,8 @@ use crate::kind::shoot::binding::{SeedDefaults, bind};
 use crate::kind::{child, fill};
 use crate::words;
 
-/// The update of the shoot: its seed through `shoots/binding`, or by the current rules the reason of a
-/// failure in its status. Empty where neither changes.
+/// The update of the shoot: its seed, through `shoots/binding`; or, with the current rules, the reason of a
+/// failure, in its status. Empty where neither changes.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let failed = matches!(decision.outcome, Outcome::Unschedulable | Outcome::Invalid);
     if failed && fleet.rules() == Rules::Current {

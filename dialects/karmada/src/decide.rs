@@ -139,7 +139,7 @@ impl BindingFacts<'_> {
             _ => None,
         };
         let (shares, failure) = match &run.outcome {
-            // Without a listed cluster that could stay, the decision has the reason.
+            // Karmada would not decide now, and lists no cluster that could stay: the failure is reported.
             Err(failure) if !decides && self.record.spec.clusters.is_empty() => (None, Some(*failure)),
             _ if !decides => (None, None),
             Ok(_) if excess.is_some() => (None, Some(Failure::QuotaExceeded)),

@@ -295,7 +295,8 @@ impl Object {
             return self.parse();
         }
         let managed = self.spans.managed.range();
-        // The span includes the field's name, and the comma before the object's name, which comes later.
+        // The removed bytes include the field's name, and the comma after its value: metadata are sorted, so that
+        // `name` follows.
         let field = managed.start - MANAGED.len() - 3..managed.end + 1;
         let own = self.text.own();
         let mut bytes = Vec::with_capacity(own.len() - field.len());

@@ -1,5 +1,5 @@
-//! `spec.requests`: the requests of a system that Berth decides, where it decides the system; the
-//! others are observed.
+//! `spec.requests`: the selection of requests that Berth decides, if it decides the system. All other
+//! requests are observed.
 
 use std::sync::{Arc, LazyLock};
 
@@ -61,8 +61,8 @@ pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<F
     }
 }
 
-/// Errors of the field in a configuration of `dialect`, without the given errors, which the schema has
-/// already reported.
+/// Errors of the field in a configuration of `dialect`, except the `reported` errors, which are errors of
+/// the schema.
 pub(super) fn problems(
     dialect: &dyn Dialect,
     configuration: &Value,

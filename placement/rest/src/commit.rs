@@ -36,7 +36,7 @@ impl Committer for RegistryCommitter {
     }
 
     fn can_extend(&self) -> bool {
-        // Fault points count commits of their own, and would miss one that is part of a create.
+        // Faults apply to separate commits only: a commit that is part of a create would be missed.
         faults::in_force().is_none()
     }
 }

@@ -22,7 +22,7 @@ use super::names;
 use super::observed::AgreementText;
 use super::tallies::Tally;
 
-/// An object and the instant at which time alone may change it.
+/// A rendered Target or Decision, and the instant at which time alone may change it.
 pub(crate) struct RenderedDecision {
     pub(crate) value: Value,
     pub(crate) due_at: Option<Timestamp>,

@@ -84,10 +84,10 @@ impl Options {
         let mut signals = Signals::listen().map_err(RunError::Signals)?;
         let running = self.start(program).await?;
         tracing::info!(%name, address = %running.address(), "serving");
-        signals.one().await;
+        signals.received().await;
         tokio::select! {
             ended = running.stop() => ended,
-            () = signals.one() => Err(RunError::Interrupted),
+            () = signals.received() => Err(RunError::Interrupted),
         }
     }
 
@@ -247,7 +247,7 @@ impl Signals {
         })
     }
 
-    async fn one(&mut self) {
+    async fn received(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

@@ -3,7 +3,7 @@
 use berth_apimachinery::{Timestamp, time};
 use serde_json::Value;
 
-/// The newest of the times that an object's status has under a name with "heartbeat" in it.
+/// The newest time in an object's status, among the fields with "heartbeat" in their names.
 pub(super) fn newest(object: &Value) -> Option<Timestamp> {
     let mut rest = vec![object.get("status")?];
     let mut newest = None;

@@ -25,12 +25,12 @@ pub struct Question<'a> {
     pub namespace: &'a str,
     /// The words of the question.
     pub words: &'a [String],
-    /// The decisions that they may mean.
+    /// The decisions that the words may mean.
     pub places: &'a [Place],
     /// Whether this process answered.
     pub is_within: bool,
     /// The hours of a history that has no trace of the object either; `None` where no history was
-    /// asked.
+    /// searched.
     pub unseen_for: Option<u64>,
 }
 
@@ -195,9 +195,9 @@ fn subject(words: &[String]) -> String {
     }
 }
 
-/// The error where the server refused to answer about the places that `words` may mean, with the
-/// missing right. It reports the refusal in the object's own namespace: the others are about other
-/// systems' decisions.
+/// Returns the error about `refusals`, which the server answered for the places that `words` may mean,
+/// with the missing right. Of several refusals, only the refusal in the object's own namespace is
+/// reported: the remaining ones concern decisions of other systems.
 pub async fn refused(
     client: &Client,
     words: &[String],

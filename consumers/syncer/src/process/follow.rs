@@ -17,7 +17,7 @@ use super::kinds::SyncedKind;
 /// Pauses between attempts at a server that failed: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(15));
 
-/// Observations of one list or watch.
+/// Content of an observation, from one list or watch.
 pub(super) enum Observations {
     /// A list begins.
     Begin,
@@ -65,7 +65,7 @@ impl Reflector {
             match event {
                 Ok(event) => {
                     (pause, last_problem, failures) = (PAUSES.0, None, 0);
-                    if !self.tell(event).await {
+                    if !self.forward(event).await {
                         return;
                     }
                 }
@@ -99,7 +99,7 @@ impl Reflector {
         }
     }
 
-    async fn tell(&self, event: Event<DynamicObject>) -> bool {
+    async fn forward(&self, event: Event<DynamicObject>) -> bool {
         let content = match event {
             Event::Init => Some(Observations::Begin),
             Event::InitApply(object) | Event::Apply(object) => self.value(object).map(Observations::Object),

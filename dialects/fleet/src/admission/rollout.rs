@@ -18,7 +18,7 @@ const FILLED: [&str; 5] = [
 ];
 
 /// Fields of the metadata that may differ, since the server sets them.
-const SERVERS: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
+const SERVER_FIELDS: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
 
 /// Validates a write of the rollout to a binding.
 pub(super) fn judge(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denial> {
@@ -91,7 +91,7 @@ fn spec(old: &Value, new: &Value, problems: &mut Vec<String>) {
 /// removes the finalizer that it has in common with Berth's.
 fn metadata(old: &Value, new: &Value, problems: &mut Vec<String>) {
     for name in differing(old, new) {
-        if SERVERS.contains(&name) {
+        if SERVER_FIELDS.contains(&name) {
             continue;
         }
         let path = format!("metadata.{name}");

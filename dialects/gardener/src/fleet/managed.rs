@@ -1,5 +1,5 @@
-//! Seeds that are Shoots themselves. A ManagedSeed has the name of its Seed and refers to the Shoot. The
-//! Seed on which this Shoot runs is a label of the ManagedSeed's Seed for selectors
+//! Seeds that are Shoots themselves. The ManagedSeed with the name of such a Seed refers to the Shoot.
+//! Selectors also see a label of the Seed with the name of the Seed on which the Shoot runs
 //! (docs/systems/gardener.md, "Filters").
 
 use std::sync::Arc;

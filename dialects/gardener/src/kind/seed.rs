@@ -77,7 +77,7 @@ fn default_visibility(root: &mut serde_json::Map<String, Value>) {
     }
 }
 
-/// Sets provider type and region as labels, so that both selectors can use them.
+/// Sets provider type and region as labels, for the seed selectors of Shoots and of CloudProfiles.
 fn default_labels(root: &mut serde_json::Map<String, Value>) {
     let text = |field| {
         root.get("spec")?

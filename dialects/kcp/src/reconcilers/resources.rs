@@ -1,5 +1,5 @@
-//! The resource controller: copies the labels and removals of a namespace to the synced resources in
-//! it, and removes them from resources that are no longer synced.
+//! The resource controller: copies the state labels and deletion annotations of a namespace to the synced
+//! resources in it, and removes both from resources that are no longer synced.
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ fn key_of(resource: GroupResource, object: &Object) -> Key {
     Key::new(resource, object.meta().namespace(), object.meta().name())
 }
 
-/// Whether `object`, of a resource that is no longer synced, has keys to remove.
+/// Whether `object`, of a resource that is no longer synced, still has metadata of a
+/// workload cluster.
 fn is_marked(object: &Object) -> bool {
     mentions_any(object) && !is_system_namespace(object.meta().namespace())
 }
@@ -94,7 +95,7 @@ impl Resources {
         due
     }
 
-    /// The objects that are no longer synced, but still have keys.
+    /// The objects that are no longer synced, but still have metadata of a workload cluster.
     fn marked(&self, context: &Context<'_>) -> Vec<Key> {
         let mut due = Vec::new();
         for &resource in &self.former {
@@ -119,8 +120,8 @@ impl Resources {
         })
     }
 
-    /// Every object with keys of a workload cluster that was added or removed. There is no index of objects
-    /// by cluster, so that all are checked; clusters are seldom added or removed.
+    /// Every object with metadata of a workload cluster that was added or removed. There is no index of
+    /// objects by cluster, so that all are checked; clusters are seldom added or removed.
     fn about(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let moved = added_or_removed(change);
         if moved.is_empty() {
@@ -167,8 +168,8 @@ impl Reconciler for Resources {
         self.synced.clone()
     }
 
-    /// The keys of resources whose metadata changed, that are in a changed namespace, or that have keys of a
-    /// workload cluster that was created or deleted.
+    /// The keys of objects whose metadata changed, of objects in a changed namespace, and of objects with
+    /// metadata of a workload cluster that was created or deleted.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let (key, Some(fleet)) = (&change.key, fleet(context)) else {
             return Vec::new();

@@ -55,8 +55,7 @@ fn find_all<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let mut all = Vec::new();
     let mut behind = None;
     for found in pattern.regex().find_iter(text).take(most) {
-        // Each search is charged from its start: to the end of its match, or to the end of the text without a
-        // match.
+        // Each match is charged in addition to the search of the whole text.
         meter.charge(1)?;
         meter.bytes(found.len())?;
         // As in Go, an empty match directly after another match is ignored.

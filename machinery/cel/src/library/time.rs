@@ -54,7 +54,7 @@ fn field<'a>(meter: &mut Meter, args: &[Value<'a>], read: fn(&DateTime) -> i64) 
     let (moment, zone): (&Moment, _) = match args {
         [Value::Timestamp(moment)] => (moment, meter.utc().then_some(TimeZone::UTC)),
         [Value::Timestamp(moment), Value::String(zone)] => {
-            // Loading the rules of a zone costs more than its name.
+            // A named zone costs more than an offset, since its rules are loaded.
             meter.charge(if zone.contains(':') { 0 } else { 20 })?;
             (moment, Some(self::zone(zone)?))
         }
