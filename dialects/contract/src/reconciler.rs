@@ -57,8 +57,9 @@ pub trait Reconciler: Send + Sync + 'static {
     /// The resources that the reconciler watches and reads.
     fn watches(&self) -> Vec<GroupResource>;
 
-    /// Resources that the reconciler no longer handles: it removes its former keys from their objects. They
-    /// are watched and written where the server has them, but they are not required.
+    /// Resources that the reconciler no longer handles, and from whose objects it removes its own labels,
+    /// annotations and finalizers. They are watched and written where the server has them, but they are not
+    /// required.
     fn former(&self) -> Vec<GroupResource> {
         Vec::new()
     }

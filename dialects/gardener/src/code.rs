@@ -9,8 +9,8 @@ berth_scheduling::filters! {
         NeverReconciled = "NeverReconciled",
         Invisible = "Invisible",
     }
-    /// The seed is of a provider type that both selectors admit, or of the shoot's own if neither selector
-    /// names any.
+    /// The seed is of a provider type that the selectors of the shoot and of its profile admit, or of the
+    /// shoot's own type if neither selector names any.
     Provider = "Provider" {
         ProviderMismatch = "ProviderMismatch",
     }

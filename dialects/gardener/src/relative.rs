@@ -19,9 +19,9 @@ pub(crate) fn refuse(request: &Request<'_>, rejections: &mut Vec<Rejection>) -> 
         if !step.matters(request) {
             continue;
         }
-        let left = left(request, rejections, step.after());
+        let remaining = remaining(request, rejections, step.after());
         let before = rejections.len();
-        rejections.extend(step.refusals(request, &left));
+        rejections.extend(step.refusals(request, &remaining));
         if rejections.len() > before {
             rejections.sort();
         }
@@ -61,7 +61,7 @@ impl Step {
 
     /// The refusals among the remaining seeds. Their detail is the first seed that is preferred, or that has
     /// the domain.
-    fn refusals(self, request: &Request<'_>, left: &[Ix]) -> Vec<Rejection> {
+    fn refusals(self, request: &Request<'_>, remaining: &[Ix]) -> Vec<Rejection> {
         let keeps = |candidate: Ix| match self {
             Self::Prefer => {
                 let facts = &request.row(candidate).facts;
@@ -71,8 +71,8 @@ impl Step {
         };
         // The seed with which the others are compared. Without one, no seed is refused.
         let measure = match self {
-            Self::Prefer => left.iter().find(|candidate| keeps(**candidate)),
-            Self::DefaultDomain => left
+            Self::Prefer => remaining.iter().find(|candidate| keeps(**candidate)),
+            Self::DefaultDomain => remaining
                 .iter()
                 .find(|candidate| manages(request.row(**candidate), request)),
         };
@@ -83,7 +83,7 @@ impl Step {
             Self::Prefer => Code::ZoneNotPreferred,
             Self::DefaultDomain => Code::DomainUnsupported,
         };
-        let refused = left.iter().filter(|candidate| !keeps(**candidate));
+        let refused = remaining.iter().filter(|candidate| !keeps(**candidate));
         refused
             .map(|&candidate| Rejection {
                 candidate,
@@ -99,7 +99,7 @@ fn manages(row: &Row, request: &Request<'_>) -> bool {
 }
 
 /// The candidates that no filter up to `through` refuses. `rejections` are sorted by candidate, then plugin.
-fn left(request: &Request<'_>, rejections: &[Rejection], through: Plugin) -> Vec<Ix> {
+fn remaining(request: &Request<'_>, rejections: &[Rejection], through: Plugin) -> Vec<Ix> {
     let count = Ix::try_from(request.rows.len()).unwrap_or(Ix::MAX);
     let refused = |rejection: &&Rejection| rejection.plugin <= through.number();
     let mut refused = rejections

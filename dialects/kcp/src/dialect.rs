@@ -142,8 +142,8 @@ impl Dialect for Kcp {
     }
 }
 
-/// The test for objects of a synced `resource` that concern kcp: objects with keys of a cluster, or in a
-/// namespace with such keys.
+/// The test for objects of a synced `resource` that concern kcp: objects with metadata of a cluster, or in a
+/// namespace with such metadata.
 fn concern(resource: GroupResource) -> Option<Concern> {
     let is_own = READS.contains(&resource);
     (!is_own).then_some(|object| !identifiers(object).is_empty())

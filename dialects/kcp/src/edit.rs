@@ -1,4 +1,4 @@
-//! Reads and edits of raw objects' metadata, by the keys of one workload cluster.
+//! Reads and edits of raw objects' labels, annotations and finalizers about one workload cluster.
 
 use std::collections::BTreeSet;
 
@@ -113,7 +113,7 @@ pub(crate) fn set_syncer_finalizer(object: &mut Value, identifier: &str, present
     object["metadata"]["finalizers"] = list.into();
 }
 
-/// The identifiers in an object's keys: in state labels, deletion annotations and syncer finalizers.
+/// The identifiers of clusters in an object's state labels, deletion annotations and syncer finalizers.
 pub(crate) fn identifiers(object: &Value) -> BTreeSet<String> {
     let keys = |name, prefix: &'static str| {
         let keys = part(object, name).into_iter().flat_map(Map::keys);
@@ -127,7 +127,7 @@ pub(crate) fn identifiers(object: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether an object has keys of the cluster: [`identifiers`] contains `identifier`.
+/// Whether an object has metadata of the cluster: [`identifiers`] contains `identifier`.
 pub(crate) fn mentions(object: &Object, identifier: &str) -> bool {
     let meta = object.meta();
     let is_of = |key: &str, prefix: &str| key.strip_prefix(prefix) == Some(identifier);
@@ -136,7 +136,7 @@ pub(crate) fn mentions(object: &Object, identifier: &str) -> bool {
         || meta.finalizers().iter().any(|name| is_of(name, SYNCER_FINALIZER))
 }
 
-/// Whether an object has keys of any cluster: [`identifiers`] is not empty.
+/// Whether an object has metadata of any cluster: [`identifiers`] is not empty.
 pub(crate) fn mentions_any(object: &Object) -> bool {
     let meta = object.meta();
     meta.labels().keys().any(|key| key.starts_with(STATE))

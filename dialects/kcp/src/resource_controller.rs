@@ -1,6 +1,6 @@
 //! The step of the resource controller on a resource in a placed namespace (docs/systems/kcp.md,
 //! "Controllers"), as a pure function over the stored objects. The controller copies the namespace's state
-//! labels and removals, and removes the keys of deleted clusters.
+//! labels and deletion annotations, and removes the metadata of deleted clusters.
 
 use std::collections::BTreeSet;
 
@@ -89,7 +89,7 @@ fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, 
     }
 }
 
-/// Removes all keys of a deleted cluster.
+/// Removes all metadata of one cluster: label, annotations and finalizer.
 fn forget(object: &mut Value, identifier: &str) {
     set_state(object, identifier, None);
     set_deletion(object, identifier, None);

@@ -380,7 +380,8 @@ pub fn is_advanced(cluster: &Object) -> bool {
         .is_some_and(|value| value == "true")
 }
 
-/// Whether `object` has keys of this cluster. Such objects are counted before a namespace is released.
+/// Whether `object` has the state label of this cluster. Such objects are counted before a namespace is
+/// released.
 #[must_use]
 pub fn concerns(object: &Value, identifier: &str) -> bool {
     part(object, LABELS).is_some_and(|labels| labels.contains_key(&format!("{STATE}{identifier}")))

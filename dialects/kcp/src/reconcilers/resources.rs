@@ -1,5 +1,6 @@
 //! The resource controller: copies the state labels and deletion annotations of a namespace to the synced
-//! resources in it, and removes both from resources that are no longer synced.
+//! resources in it, and removes all metadata of workload clusters from
+//! resources that are no longer synced.
 
 use std::sync::Arc;
 

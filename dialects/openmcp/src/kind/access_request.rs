@@ -86,7 +86,7 @@ impl Kind for AccessRequestKind {
         let Some(spec) = new.get("spec") else {
             return Vec::new();
         };
-        let is_set = |name: &str| given(spec, name).is_some();
+        let is_set = |name: &str| non_null(spec, name).is_some();
         let mut errors = Vec::new();
         if is_set("token") == is_set("oidc") {
             let detail = "exactly one of spec.token or spec.oidc must be set";
@@ -102,15 +102,15 @@ impl Kind for AccessRequestKind {
     }
 }
 
-fn given<'a>(spec: &'a Value, name: &str) -> Option<&'a Value> {
+fn non_null<'a>(spec: &'a Value, name: &str) -> Option<&'a Value> {
     spec.get(name).filter(|value| !value.is_null())
 }
 
 /// Errors about changed or removed references.
 fn references(old: &Value, new: &Value) -> Vec<FieldError> {
     let changed = |name: &str| {
-        let old = given(old, name)?;
-        match given(new, name) {
+        let old = non_null(old, name)?;
+        match non_null(new, name) {
             Some(new) if new == old => None,
             Some(new) => Some(FieldError::invalid(
                 format!("spec.{name}"),
