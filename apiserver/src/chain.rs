@@ -80,7 +80,7 @@ pub struct ChainConfig {
 /// Bytes of memory for each byte of a stored object: a change needs several trees of it.
 const STORED: usize = 8;
 
-/// Size of an answer that any client which reads at all receives at once.
+/// Size up to which every client that reads receives an answer at once.
 const SMALL_ANSWER: u64 = 64 * 1024;
 
 /// The pipeline of a server.

@@ -123,8 +123,8 @@ pub(crate) struct Limiters {
     unauthenticated: Arc<Limiter>,
 }
 
-/// A place among all requests, and for an unauthenticated caller one among theirs as well; held until
-/// dropped.
+/// A place among all requests, and for an unauthenticated caller another place among the requests of such
+/// callers; held until dropped.
 #[derive(Debug)]
 #[expect(dead_code, reason = "places are held, not looked at")]
 pub(crate) struct Places(Place, Option<Place>);

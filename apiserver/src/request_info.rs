@@ -63,7 +63,7 @@ impl RequestInfo {
         let query = Query::parse(uri.query().unwrap_or_default());
         let mut info = Self::of_path(method, path, query)?;
         if info.is_resource && info.subresource == "proxy" && !info.rest.is_empty() {
-            // Only one level is parsed: a proxy below a proxy is handled by the latter.
+            // Only one level is parsed: the API below the first proxy handles a further proxy.
             let below = Self::of_path(method, format!("/{}", info.rest), info.query.clone());
             info.inner = below.ok().map(Arc::new);
         }

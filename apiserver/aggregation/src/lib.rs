@@ -7,8 +7,8 @@
 //! - [`Registration`]: the caBundles of APIServices and webhook configurations follow the serving
 //!   certificate's CA, which replicas may share.
 //! - `Policies` and `HubPolicies` (feature `policies`): the hub's admission webhooks are called, and its
-//!   admission policies known, for the kinds that this server stores, because kube-apiserver passes requests
-//!   for them on before its own admission.
+//!   admission policies known, for the kinds that this server stores, because kube-apiserver proxies
+//!   requests for these kinds before its own admission.
 //!
 //! It depends only on `apiserver` (and `client`) and has no kinds, so any server based on that library can
 //! use it. The module `options` (feature `options`) has the flags of such a server and runs it: see

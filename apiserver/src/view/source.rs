@@ -137,9 +137,11 @@ impl SeenWatch {
     /// Error of a watch by rules that are no longer valid: the form of objects may have changed without a
     /// write, so the watcher has to list again.
     fn outlived(&self) -> StoreError {
-        let asked = self.watch.revision();
-        let oldest = Revision(asked.0 + 1);
-        StoreError::Expired { asked, oldest }
+        let revision = self.watch.revision();
+        StoreError::Expired {
+            asked: revision,
+            oldest: Revision(revision.0 + 1),
+        }
     }
 
     /// Returns the event in its visible form, if it is visible. An event in its stored form stays unchanged,

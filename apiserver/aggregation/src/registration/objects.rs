@@ -125,8 +125,8 @@ impl RegisteredObject {
         }
     }
 
-    /// Sets `bundle` in everything in the read `object` that is for `service`. A concurrent change by another
-    /// writer wins; the object is then checked again.
+    /// Sets `bundle` in all parts of `object` that are for `service`. A concurrent change by another writer
+    /// wins; the object is then checked again.
     pub(super) async fn fill(
         &self,
         client: &Client,
