@@ -75,7 +75,7 @@ pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow:
 
 /// Decides the objects in the files of `args`, and the objects `read` that are in `namespace` or
 /// cluster-scoped, and prints the result. Findings about the input go to standard error, and the exit code
-/// depends on whether all of it was decided. Other objects are input only.
+/// depends on whether all these objects were decided. Other objects are input only.
 #[must_use]
 pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator<Item = Input>) -> ExitCode {
     let terms = Terms {

@@ -71,13 +71,13 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
     let (before, partial) = words
         .split_last()
         .map_or((&[][..], ""), |(partial, before)| (before, partial.as_str()));
-    let (next, given) = next(root, before, partial);
+    let (next, command_line) = next(root, before, partial);
     let mut proposals = Proposals::default();
     match next {
         WordKind::Words(words) => proposals.words = words,
         WordKind::Files => proposals.files = true,
         WordKind::Names(names) => {
-            let found = tokio::time::timeout(PATIENCE, names_of(names, &given, partial)).await;
+            let found = tokio::time::timeout(PATIENCE, names_of(names, &command_line, partial)).await;
             proposals.words = found.unwrap_or_default();
         }
     }
@@ -96,15 +96,15 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
 /// Kind of the word that follows `before` and begins with `partial`.
 fn next(root: &Command, before: &[String], partial: &str) -> (WordKind, CommandLine) {
     let mut command = root;
-    let mut given = CommandLine::default();
+    let mut command_line = CommandLine::default();
     let mut waiting: Option<&Arg> = None;
     let mut positionals = 0;
     for word in before {
         if let Some(arg) = waiting.take() {
-            given.take(arg, word);
+            command_line.take(arg, word);
         } else if let Some((arg, value)) = flag(root, command, word) {
             match value {
-                Some(value) => given.take(arg, value),
+                Some(value) => command_line.take(arg, value),
                 None if takes_value(arg) => waiting = Some(arg),
                 None => {}
             }
@@ -134,7 +134,7 @@ fn next(root: &Command, before: &[String], partial: &str) -> (WordKind, CommandL
         }
         _ => WordKind::Words(Vec::new()),
     };
-    (next, given)
+    (next, command_line)
 }
 
 fn subcommand<'a>(command: &'a Command, word: &str) -> Option<&'a Command> {
@@ -223,17 +223,20 @@ impl CommandLine {
 }
 
 /// The existing names; empty without an answer, or without the right to read them.
-async fn names_of(names: Names, given: &CommandLine, partial: &str) -> Vec<(String, String)> {
-    let kubeconfig = given.kubeconfig.as_deref().map(std::path::Path::new);
+async fn names_of(names: Names, command_line: &CommandLine, partial: &str) -> Vec<(String, String)> {
+    let kubeconfig = command_line.kubeconfig.as_deref().map(std::path::Path::new);
     if names == Names::Contexts {
         let file = berth_client::kubeconfig(kubeconfig).unwrap_or_default();
         let contexts = file.contexts.into_iter();
         return contexts.map(|context| (context.name, String::new())).collect();
     }
-    let Ok(client) = Client::as_kubectl(kubeconfig, given.context.as_deref()).await else {
+    let Ok(client) = Client::as_kubectl(kubeconfig, command_line.context.as_deref()).await else {
         return Vec::new();
     };
-    let namespace = given.namespace.as_deref().unwrap_or_else(|| client.namespace());
+    let namespace = command_line
+        .namespace
+        .as_deref()
+        .unwrap_or_else(|| client.namespace());
     let apis = format!("/apis/{API_VERSION}");
     let paths = match names {
         Names::Contexts => Vec::new(),
@@ -361,10 +364,10 @@ mod tests {
 
     #[test]
     fn the_server_that_is_asked_is_the_one_the_words_name() {
-        let (_, given) = after("--kubeconfig=k why --context c -nteam ");
-        assert_eq!(given.kubeconfig.as_deref(), Some("k"));
-        assert_eq!(given.context.as_deref(), Some("c"));
-        assert_eq!(given.namespace.as_deref(), Some("team"));
+        let (_, command_line) = after("--kubeconfig=k why --context c -nteam ");
+        assert_eq!(command_line.kubeconfig.as_deref(), Some("k"));
+        assert_eq!(command_line.context.as_deref(), Some("c"));
+        assert_eq!(command_line.namespace.as_deref(), Some("team"));
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl Kind for PublishedKind {
         &self.columns
     }
 
-    /// Generations are counted as of a custom resource, with a status or without.
+    /// Returns true: generations are counted as for custom resources, with or without a status.
     fn counts_generation(&self) -> bool {
         true
     }

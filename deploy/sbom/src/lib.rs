@@ -66,8 +66,8 @@ fn crate_at(package: &Value) -> String {
 /// The identifier of a package, of the letters that SPDX allows.
 fn id(package: &Value) -> String {
     let name = format!("{}-{}", text(package, "name"), text(package, "version"));
-    let taken = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-');
-    format!("SPDXRef-{}", name.replace(|letter| !taken(letter), "-"))
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-');
+    format!("SPDXRef-{}", name.replace(|letter| !is_allowed(letter), "-"))
 }
 
 /// Checksums of crates from registries, by `name@version`.

@@ -51,12 +51,12 @@ impl Plugin for ReservedFields {
             return Ok(());
         }
         let snapshot = self.knowledge.snapshot(dialect.name())?;
-        let whose = request
+        let decision = request
             .old
             .into_iter()
             .chain(object)
             .find_map(|state| snapshot.inventory.guarding().reserved(request.resource, state));
-        match whose {
+        match decision {
             None => Ok(()),
             Some(reserved) if !reserved.is_known && is_removal(request) => Ok(()),
             Some(reserved) => Err(Denial::Forbidden(format!(

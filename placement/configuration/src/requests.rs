@@ -42,7 +42,7 @@ pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<F
         return Ok(None);
     };
     let mut form = SCHEMA.read::<Form>(value, PATH);
-    let given = form.value.clone();
+    let selectors = form.value.clone();
     let mut compiled = |field: &str, selector: Option<LabelSelector>| {
         let selector = selector.map(|selector| Selector::compile(&selector, field));
         selector
@@ -52,8 +52,8 @@ pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<F
                 Selector::default()
             })
     };
-    let labels = compiled("selector", given.selector);
-    let namespaces = compiled("namespaceSelector", given.namespace_selector);
+    let labels = compiled("selector", selectors.selector);
+    let namespaces = compiled("namespaceSelector", selectors.namespace_selector);
     let errors = form.into_errors();
     match errors.is_empty() {
         true => Ok(Some(Arc::new(Requests::Matching { labels, namespaces }))),

@@ -148,7 +148,7 @@ impl Book {
 
     /// Takes the steps that have waited for `delay` at `now`.
     ///
-    /// Steps wait longer where the decision is not made or not compared yet, since it mostly is soon.
+    /// Steps wait longer where the decision is not made or not compared yet, since both mostly happen soon.
     pub(crate) fn take(&mut self, now: Timestamp, delay: Duration) -> Vec<(Name, PendingSteps)> {
         let is_due = |waiting: &PendingSteps| {
             let last = waiting.steps.last().and_then(|step| step.to.as_ref());

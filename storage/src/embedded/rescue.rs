@@ -176,7 +176,7 @@ impl Rescue {
     }
 }
 
-/// Gives `file` a second, unused name, which it keeps when another file gets the first.
+/// Gives `file` a second, unused name, so that the file remains when another file gets the first name.
 ///
 /// # Errors
 /// When the name cannot be created in the folder.

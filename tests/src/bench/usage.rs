@@ -35,7 +35,7 @@ fn ticks(process: &str, fields: [usize; 2]) -> Duration {
     Duration::from_secs_f64(fields.into_iter().map(ticks).sum::<f64>() / TICKS)
 }
 
-/// Highest number of processor time between two checks of a process that has nothing left to do.
+/// Highest processor time between two checks of a process that has nothing left to do.
 const IDLE: Duration = Duration::from_millis(20);
 const LOOK: Duration = Duration::from_millis(500);
 

@@ -1,8 +1,8 @@
 //! `-o table`: one block per demand, for people: first the picked clusters, then the changes, then the
 //! rest with reasons.
 //!
-//! A long fleet is cut: after [`SHOWN`] clusters that were not picked the others are counted by reason. JSON
-//! and YAML have them all.
+//! A long fleet is cut: after [`SHOWN`] clusters that were not picked, the others are only counted, by
+//! reason. JSON and YAML have all clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};

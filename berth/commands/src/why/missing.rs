@@ -48,7 +48,7 @@ impl Question<'_> {
         };
         let hint = match self.elsewhere().await {
             Some(namespaces) => namespaces,
-            None => match (self.nearly().await, self.other_namespace().await) {
+            None => match (self.similar_name().await, self.other_namespace().await) {
                 (Some(name), _) => format!("did you mean {name}?"),
                 (None, Some(other)) => other,
                 (None, None) => format!("pass -n for another namespace; {lists}"),
@@ -128,7 +128,7 @@ impl Question<'_> {
     }
 
     /// Sentence about an object with a similar name, in the namespace or cluster-scoped.
-    async fn nearly(&self) -> Option<String> {
+    async fn similar_name(&self) -> Option<String> {
         let paths = [
             format!(
                 "/apis/{API_VERSION}/namespaces/{}/decisions?limit={LOOKED_AT}",

@@ -182,8 +182,8 @@ fn by_key(
     Ok(have.into_list())
 }
 
-/// The required order of a list: elements that it does not name keep their former position relative to the
-/// named ones, if they had one; otherwise the named ones come first.
+/// The required order of a list. Elements that the order does not name keep their former position relative to
+/// the named elements; elements without a former position come after the named ones.
 pub(super) struct Order<'a> {
     key: Option<&'a str>,
     /// Former index of each element, by its identity.

@@ -53,16 +53,16 @@ fn find_all<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let pattern = meter.pattern(pattern)?;
     charge(meter, text.len(), pattern_length, &pattern)?;
     let mut all = Vec::new();
-    let mut behind = None;
+    let mut previous_end = None;
     for found in pattern.regex().find_iter(text).take(most) {
         // Each match is charged in addition to the search of the whole text.
         meter.charge(1)?;
         meter.bytes(found.len())?;
         // As in Go, an empty match directly after another match is ignored.
-        if found.is_empty() && behind == Some(found.start()) {
+        if found.is_empty() && previous_end == Some(found.start()) {
             continue;
         }
-        behind = Some(found.end());
+        previous_end = Some(found.end());
         all.push(Value::from(found.as_str()));
     }
     Ok(all.into())

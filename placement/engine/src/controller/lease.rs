@@ -322,12 +322,12 @@ impl Lease {
         if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("resourceVersion");
         }
-        let mine = record.is_some_and(|record| record.holder() == self.identity);
+        let is_holder = record.is_some_and(|record| record.holder() == self.identity);
         let spec = &mut value["spec"];
         spec["holderIdentity"] = self.identity.as_str().into();
         spec["leaseDurationSeconds"] = self.terms.duration.as_secs().into();
         spec["renewTime"] = time::rfc3339_micro(now).into();
-        if !mine {
+        if !is_holder {
             spec["acquireTime"] = time::rfc3339_micro(now).into();
             let before = spec["leaseTransitions"].as_i64();
             let first = record.is_none();
