@@ -197,7 +197,7 @@ impl Etcd {
         assert!(sent.success(), "kill {signal}");
     }
 
-    /// Waits until it answers clients.
+    /// Waits until the process answers clients.
     fn wait(&self) {
         let end = Instant::now() + START;
         while !self.is_healthy() {

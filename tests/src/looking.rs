@@ -73,7 +73,7 @@ impl Looking {
 
 impl Drop for Looking {
     fn drop(&mut self) {
-        // Both fail only when it has already ended.
+        // Both calls fail only when the process has already ended.
         drop(self.child.kill());
         drop(self.child.wait());
     }

@@ -22,7 +22,7 @@ impl Drop for Running {
         // The id of a process that has been waited for may already be another's.
         if matches!(self.0.try_wait(), Ok(None)) {
             drop(Command::new("kill").args(["-KILL", &self.innermost()]).status());
-            // Both fail only when it has already ended.
+            // Both calls fail only when the process has already ended.
             drop(self.0.kill());
             drop(self.0.wait());
         }

@@ -52,7 +52,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Both fail only when it has already ended, which is the goal.
+        // Both calls fail only when the process has already ended, which is the goal.
         drop(self.holder.kill());
         drop(self.holder.wait());
     }

@@ -26,9 +26,9 @@ pub const API_SERVICE: &str = "v1alpha1.scheduling.berth.dev";
 /// A service account, and the Service with the same name.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
-    /// The namespace of both.
+    /// The namespace of the service account and the Service.
     pub namespace: &'static str,
-    /// The name of both.
+    /// The name of the service account and the Service.
     pub name: &'static str,
 }
 

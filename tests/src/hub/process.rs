@@ -91,7 +91,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only when it has already ended, which is the goal.
+        // Both calls fail only when the process has already ended, which is the goal.
         drop(self.child.kill());
         drop(self.child.wait());
     }
