@@ -25,7 +25,7 @@ const ETCD_TLS: &str = "/etc/berth/etcd";
 pub struct Manifest {
     /// Path below `deploy/`: `manifests/rbac.yaml`.
     pub file: String,
-    /// The objects in it, in order.
+    /// The objects in the file, in order.
     pub objects: Vec<Value>,
 }
 

@@ -25,7 +25,7 @@ const REMEMBERED: usize = 8192;
 pub(crate) struct Write {
     /// Series of the event.
     pub(super) series: Series,
-    /// Actor that writes it.
+    /// Actor that writes the event.
     pub(crate) actor: &'static str,
     /// Namespace of the event.
     pub(crate) namespace: String,

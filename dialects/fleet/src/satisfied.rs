@@ -5,6 +5,6 @@
 pub(crate) struct PolicyFulfilment {
     /// Whether every requested cluster was found.
     pub(crate) fulfilled: bool,
-    /// The sentence about it.
+    /// The sentence about the fulfilment.
     pub(crate) message: String,
 }

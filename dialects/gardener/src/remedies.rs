@@ -197,7 +197,7 @@ impl SeedPair<'_> {
         }
     }
 
-    /// Remedies by which both selectors admit the seed's provider type.
+    /// Remedies by which the selectors of the shoot and of its profile admit the seed's provider type.
     fn provider(&self) -> Vec<Remedy> {
         let r#type = self.row.record.seed.spec.provider.r#type.as_str();
         let admits =

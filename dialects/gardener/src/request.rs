@@ -150,7 +150,7 @@ impl<'a> Request<'a> {
         self.row(candidate).used - self.own_seats(candidate)
     }
 
-    /// Whether both selectors admit the seed's provider type.
+    /// Whether the selectors of the shoot and of its profile admit the seed's provider type.
     pub(crate) fn admits_provider(&self, row: &Row) -> bool {
         self.providers
             .iter()

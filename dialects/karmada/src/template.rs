@@ -212,7 +212,7 @@ struct Amount {
     quantity: Quantity,
     /// The original text; `None` once another amount was added.
     written: Option<String>,
-    /// Whether it is written in powers of 1024.
+    /// Whether the amount is written in powers of 1024.
     binary: bool,
 }
 

@@ -107,9 +107,9 @@ struct Anchor {
 struct Frame {
     content: Content,
     anchor: usize,
-    /// Depth of its content.
+    /// Depth of the content.
     depth: usize,
-    /// Size of the document before it.
+    /// Size of the document before this list or map.
     before: Weight,
 }
 

@@ -106,7 +106,7 @@ impl Agreement {
 /// Comparison of a demand's clusters with the clusters that would be decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Whether both are equal.
+    /// Agreement of the two sets of clusters.
     pub agreement: Agreement,
     /// Number of the demand's clusters, without clusters that it is leaving.
     pub placed: usize,

@@ -167,7 +167,7 @@ impl Objects {
         self.items.len()
     }
 
-    /// Whether it is empty.
+    /// Whether there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(super) struct SyncedKind {
     /// The names of the kind.
     pub(super) api: ApiResource,
-    /// Whether it has a status to report.
+    /// Whether objects of the kind have a status to report.
     pub(super) reports: bool,
 }
 

@@ -56,11 +56,11 @@ pub(crate) struct Cluster {
 /// The namespaces of a cluster, as its agent reports them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Namespaces {
-    /// The agent does not collect them.
+    /// The agent does not collect namespaces.
     Uncollected,
-    /// The agent collects them, and reports none.
+    /// The agent collects namespaces, and reports none.
     Unknown,
-    /// The agent reports these.
+    /// The agent reports these namespaces.
     Known(Arc<BTreeSet<Arc<str>>>),
 }
 

@@ -106,7 +106,7 @@ pub(crate) struct SnapshotRecord {
     pub(crate) name: Arc<str>,
     /// The number, from 0.
     pub(crate) index: u64,
-    /// Whether it is marked as the latest.
+    /// Whether the snapshot is marked as the latest.
     pub(crate) latest: bool,
     /// The policy, without the number of clusters.
     pub(crate) policy: Option<PlacementPolicy>,

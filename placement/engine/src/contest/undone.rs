@@ -42,10 +42,10 @@ impl Look<'_> {
         let last = self.wrote.get(&write.key);
         let is_undone = match (write.verb, last, now) {
             (Verb::Update, Some(Some(last)), Some(now)) => restores(&write.object, last.value(), now.value()),
-            // Another writer deleted it.
+            // Another writer deleted the object.
             (Verb::Create, Some(Some(_)), None) => true,
             (Verb::Create, None, None) => self.same_picks,
-            // Another writer created it again.
+            // Another writer created the object again.
             (Verb::Delete, Some(None), Some(_)) => true,
             (Verb::Delete, None, Some(now)) => self.same_picks && !is_managed(now, self.manager),
             _ => false,
@@ -93,7 +93,7 @@ fn brings_back(planned: &Value, last: &Value, now: &Value) -> bool {
     }
 }
 
-/// Whether both are equal apart from times.
+/// Whether the two values are equal apart from times.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {

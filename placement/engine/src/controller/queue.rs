@@ -26,11 +26,11 @@ pub(super) enum NextTreatment {
 struct Entry {
     /// Time of entry into the queue.
     queued: Option<Instant>,
-    /// Whether it is being worked on.
+    /// Whether the demand is being worked on.
     running: bool,
-    /// Whether it became due while it was being worked on.
+    /// Whether the demand became due during the work on it.
     again: bool,
-    /// Time at which it becomes due.
+    /// Time at which the demand becomes due.
     at: Option<Timestamp>,
     /// Number of failed attempts since the last change.
     failures: u32,

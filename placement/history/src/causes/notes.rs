@@ -13,8 +13,7 @@ pub(super) const EACH: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dues {
     notes: VecDeque<DueNote>,
-    /// Number of earlier changes that made the decision due before it was made, and whose notes were
-    /// dropped.
+    /// Number of earlier changes that made the same decision due, and whose notes were dropped.
     before: u64,
 }
 
