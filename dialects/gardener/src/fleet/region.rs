@@ -99,8 +99,8 @@ impl FromRegion<'_> {
     }
 }
 
-/// The result of comparing the distance of two regions with the limit. The first field of each variant is the
-/// name of the ConfigMap.
+/// The result of comparing the distance of two regions with the limit. The first field, in variants
+/// with fields, is the name of the ConfigMap.
 #[derive(Debug)]
 pub(crate) enum RegionDistance<'a> {
     /// The distance is within the limit.

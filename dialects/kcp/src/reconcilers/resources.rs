@@ -1,6 +1,6 @@
 //! The resource controller: copies the state labels and deletion annotations of a namespace to the synced
-//! resources in it, and removes all metadata of workload clusters from
-//! resources that are no longer synced.
+//! resources in it, and removes all metadata of workload clusters from resources that are no
+//! longer synced.
 
 use std::sync::Arc;
 
@@ -30,8 +30,7 @@ fn key_of(resource: GroupResource, object: &Object) -> Key {
     Key::new(resource, object.meta().namespace(), object.meta().name())
 }
 
-/// Whether `object`, of a resource that is no longer synced, still has metadata of a
-/// workload cluster.
+/// Whether `object`, of a resource that is no longer synced, still has metadata of a workload cluster.
 fn is_marked(object: &Object) -> bool {
     mentions_any(object) && !is_system_namespace(object.meta().namespace())
 }
