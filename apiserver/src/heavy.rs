@@ -29,7 +29,7 @@ pub const LIGHT: usize = 128 * 1024;
 /// The effort of requests that always count as heavy, since their effort cannot be estimated.
 pub const UNKNOWN: usize = usize::MAX;
 
-/// Guard that ends the work when it is dropped: counted loops and awaits.
+/// Guard that ends the work when the guard is dropped: at the next `await`, or the next counted step.
 struct Guard(AbandonedFlag, #[expect(dead_code, reason = "dropped")] DropGuard);
 
 impl Drop for Guard {
@@ -77,8 +77,8 @@ impl Heavy {
         let stopped = || Status::unavailable("the server is shutting down", 1);
         let place = self.queue.turn(user).await;
         let dropped = CancellationToken::new();
-        let ended = AbandonedFlag::default();
-        let _guard = Guard(ended.clone(), dropped.clone().drop_guard());
+        let abandoned = AbandonedFlag::default();
+        let _guard = Guard(abandoned.clone(), dropped.clone().drop_guard());
         let runtime = Handle::current();
         let work = work.instrument(tracing::Span::current());
         let running = tokio::task::spawn_blocking(move || {
@@ -91,12 +91,12 @@ impl Heavy {
                     outcome = work => Some(outcome),
                 }
             };
-            ended.during(|| runtime.block_on(work))
+            abandoned.during(|| runtime.block_on(work))
         });
         match running.await {
             Ok(Some(outcome)) => Ok(outcome),
             Ok(None) => Err(stopped()),
-            Err(ended) => match ended.try_into_panic() {
+            Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(_cancelled) => Err(stopped()),
             },

@@ -29,7 +29,7 @@ pub(crate) fn generate(prefix: &str) -> String {
     name
 }
 
-/// Returns random bits; six of the 128 are fixed, all of them above the first 62.
+/// Returns 62 random bits: the lowest bits of a UUID, whose fixed bits are all above them.
 #[must_use]
 pub(crate) fn random() -> u128 {
     u128::from_be_bytes(*Uuid::new_v4().as_bytes()) & ((1 << 62) - 1)

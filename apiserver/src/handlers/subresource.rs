@@ -271,9 +271,14 @@ impl<'a> Custom<'a> {
             let after = self
                 .admit(Operation::Update, patch.options.dry_run, Some(&before), after)
                 .await?;
-            let blind = text(&after, "resourceVersion") == revision;
+            // A patch that sets no resourceVersion is applied again after a conflict.
+            let is_unconditional = text(&after, "resourceVersion") == revision;
             match self.subresource.handler.update(&call, after).await {
-                Err(status) if status.is(StatusReason::Conflict) && blind && attempt < CONFLICT_ATTEMPTS => {
+                Err(status)
+                    if status.is(StatusReason::Conflict)
+                        && is_unconditional
+                        && attempt < CONFLICT_ATTEMPTS =>
+                {
                     attempt += 1
                 }
                 result => return result,

@@ -113,8 +113,8 @@ impl Reader {
             omit_stages: self.stages(fields, path),
             omit_managed_fields: self.flag(fields, path),
         };
-        let both = !rule.resources.is_empty() || !rule.namespaces.is_empty();
-        if both && !rule.paths.is_empty() {
+        let is_for_resources = !rule.resources.is_empty() || !rule.namespaces.is_empty();
+        if is_for_resources && !rule.paths.is_empty() {
             self.errors.push(FieldError::invalid(
                 below(path, "nonResourceURLs"),
                 rule.paths.clone(),
@@ -189,18 +189,18 @@ impl Reader {
                 self.errors
                     .push(FieldError::invalid(below(&path, "group"), group.as_str(), detail));
             }
-            let some = Resources {
+            let resources = Resources {
                 group,
                 resources: self.texts(fields, &path, "resources"),
                 names: self.texts(fields, &path, "resourceNames"),
             };
-            if !some.names.is_empty() && some.resources.is_empty() {
+            if !resources.names.is_empty() && resources.resources.is_empty() {
                 let detail = "using resourceNames requires at least one resource";
                 let path = below(&path, "resourceNames");
                 self.errors
-                    .push(FieldError::invalid(path, some.names.clone(), detail));
+                    .push(FieldError::invalid(path, resources.names.clone(), detail));
             }
-            all.push(some);
+            all.push(resources);
         }
         all
     }
