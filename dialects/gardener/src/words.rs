@@ -85,13 +85,13 @@ pub(crate) fn refusal(
             format!(
                 "the labels do not match the seedSelector of cloud profile \"{}\"{}",
                 wants.profile.1,
-                profile.map_or_else(String::new, |selector| instead(selector, row))
+                profile.map_or_else(String::new, |selector| differing_labels(selector, row))
             )
         }
         Code::ShootMismatch => format!(
             "the labels do not match the shoot's seedSelector ({}){}",
             wants.selector,
-            instead(&wants.selector, row)
+            differing_labels(&wants.selector, row)
         ),
         Code::TooFewZones
         | Code::ZonesMissing
@@ -162,8 +162,8 @@ fn not_ready(row: &Row, rules: Rules) -> String {
     }
 }
 
-/// The seed's values of the labels in `selector`.
-fn instead(selector: &Selector, row: &Row) -> String {
+/// A clause with the seed's values of the labels that do not match `selector`; empty if all match.
+fn differing_labels(selector: &Selector, row: &Row) -> String {
     let mut parts: Vec<String> = Vec::new();
     for requirement in &selector.requirements {
         let own = row.record.labels.value(&requirement.key);

@@ -28,8 +28,8 @@ use crate::names::{
     SOFT_FINALIZERS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
 
-/// Highest number of bytes that the patch of a spec may copy. The annotation with the patch has no more bytes
-/// either, and its result is cached for every object and syncer.
+/// Highest number of bytes that the patch of a spec may copy. An annotation with a patch is no longer than
+/// that, either. The patched spec is cached for every object and syncer.
 const SPEC_DIFF_COPIES: u64 = 256 * 1024;
 
 /// The view of one syncer.
@@ -159,7 +159,7 @@ impl Syncer<'_> {
             .map_err(|error| error.to_string())
             .and_then(|patch| {
                 let mut budget = Budget::new("the JSON patch", patch::STEPS, SPEC_DIFF_COPIES);
-                // Missing fields cannot be replaced: such a path has a typing error, and a cluster would
+                // Missing fields cannot be replaced: their path is probably misspelled, and a cluster would
                 // drop the field.
                 patch::apply_strictly(&patch, &mut spec, &mut budget).map_err(|problem| problem.to_string())
             });

@@ -126,8 +126,8 @@ const NO_BINDINGS: &str = "NoManagedClusterSetBindings";
 const NOTHING_MATCHED: &str = "NoManagedClusterMatched";
 const NOT_ALL: &str = "NotAllDecisionsScheduled";
 
-/// Adds `cause`, the reason why no cluster fits, or no further cluster, to the message of the condition. If
-/// the message begins with a count, the cause follows the count.
+/// Puts `cause`, the reason why no cluster fits, or no further cluster, into the message of the condition. A
+/// count of unscheduled decisions stays in front of the cause; other messages are replaced by the cause.
 pub(crate) fn add_cause(satisfied: &mut SatisfiedCondition, cause: &str) {
     match satisfied.reason {
         NOTHING_MATCHED => cause.clone_into(&mut satisfied.message),
@@ -204,8 +204,8 @@ impl Detail {
     }
 }
 
-/// Whether `known` is `ours` without the cause: the sentence of another controller, which would overwrite
-/// ours again.
+/// Whether `known` is the message `ours` without its cause. Another controller writes this form, and would
+/// overwrite our message again.
 fn is_beginning(known: &str, ours: &str) -> bool {
     !known.is_empty()
         && ours

@@ -24,8 +24,8 @@ pub struct SeedDefaults<'a> {
     pub tolerations: Vec<&'a Toleration>,
 }
 
-/// Binds the raw `shoot` to `seed`: sets the name, the fields in `given`, and the labels, and removes a
-/// failed attempt from the status.
+/// Binds the raw `shoot` to `seed`: sets the name, the fields in `given`, and the labels. If the shoot had no
+/// seed, its pending Create, which is from a failed attempt to schedule it, is removed from the status.
 pub fn bind(shoot: &mut Value, seed: &str, given: &SeedDefaults<'_>) {
     let uid = shoot.pointer("/metadata/uid").and_then(Value::as_str);
     let own_services = own_services(uid.unwrap_or_default());
