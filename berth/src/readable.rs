@@ -1,4 +1,4 @@
-//! Requests that `berth console` may read: Berth's own groups and the groups of the systems.
+//! API groups that `berth console` may read: Berth's own groups and the groups of the systems.
 
 use std::collections::BTreeSet;
 

@@ -100,8 +100,8 @@ impl Signals {
 pub async fn run(args: ServeArgs) -> Result<()> {
     let options = Options::try_from(args)?;
     let running = Standalone::start(options).await?;
-    // The handlers are installed before the server starts, since a caller may send a signal as soon as it
-    // serves.
+    // The handlers are installed before the address is printed, since a caller may send a signal as soon as
+    // it has read the address.
     let signals = Signals::listen()?;
     berth_commands::say!("serving on https://{}", running.running.address);
     if running.kubeconfig.exists() {

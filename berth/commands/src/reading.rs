@@ -1,8 +1,9 @@
 //! Objects that schedulers read, from a server or a hub, with the user's rights. Nothing is written,
 //! and nothing has to be installed there (docs/try-on-your-hub.md).
 //!
-//! Each dialect names these kinds, the reach of decisions into other namespaces, and the effect of
-//! missing ones ([`berth_dialect_contract::Reach`]).
+//! Each dialect names the kinds that its decisions read. For each kind it states whether decisions read
+//! objects of other namespaces, and the effect of objects that cannot be read
+//! ([`berth_dialect_contract::Reach`]).
 
 mod list;
 
@@ -333,7 +334,7 @@ fn place(resource: &str, object: &Value) -> String {
     }
 }
 
-/// Highest number of problems with objects that are listed.
+/// Highest number of problems that are printed.
 const NAMED: usize = 5;
 
 /// Prints problems of objects on standard error: the first ones.

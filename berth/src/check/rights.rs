@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::CheckSubject;
 use super::finding::{Finding, Verdict};
 
-/// Rights that the readers of decisions need: the ClusterRole that grants each, verb, resource and
-/// subresource.
+/// Rights that the readers of decisions need. Each entry has the ClusterRole that grants the right, and the
+/// verb, resource and subresource of the right.
 const READERS: [(&str, &str, &str, &str); 6] = [
     ("berth:decision-viewer", "list", "decisions", ""),
     ("berth:decision-viewer", "list", "clusterdecisions", ""),
@@ -95,7 +95,8 @@ pub(super) fn needed(installation: &Installation) -> Vec<RequiredRights> {
     needed
 }
 
-/// Every right of a rule, in `namespace` or (empty) everywhere.
+/// The rights of a rule, in `namespace` or (empty) everywhere. If the rule has resource names, the rights are
+/// for the first one only.
 fn rights(rule: &Value, namespace: &str) -> Vec<Right> {
     let mut all = Vec::new();
     let name = list(&rule["resourceNames"]).first().cloned();

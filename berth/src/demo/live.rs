@@ -155,7 +155,7 @@ impl<'a> Live<'a> {
         Ok(decisions.unwrap_or_default())
     }
 
-    /// Waits until the decision is for `cluster` alone, and returns the time.
+    /// Waits until the decision is for `cluster` alone, and prints the elapsed time.
     async fn moves(&self, namespace: &str, name: &str, cluster: &str) -> Result<()> {
         let start = Instant::now();
         let path = format!("{DECISIONS}/{namespace}/decisions/{name}");

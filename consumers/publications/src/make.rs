@@ -96,7 +96,7 @@ pub(super) enum SliceDeed {
 pub(super) struct MadeSlices {
     /// The demand.
     pub(super) demand: Key,
-    /// Clusters that stay or are added.
+    /// Keys of the slices that stay or are added.
     pub(super) slices: Vec<Key>,
     /// Tasks, in an order whose intermediate states readers may see.
     pub(super) deeds: Vec<SliceDeed>,
@@ -122,17 +122,17 @@ pub(super) fn slices(
     let (namespace, decision) = names::place(&*snapshot.dialect, &result.demand);
     let key = name::decision(&namespace, &decision);
     let view = snapshot.inventory.demand(&result.demand, now);
-    for rules in in_force.iter().filter(|published| !published.is_frozen(system)) {
-        let settings = &rules.rules.settings;
+    for publication in in_force.iter().filter(|published| !published.is_frozen(system)) {
+        let settings = &publication.rules.settings;
         let place = Place {
             existing: Slices::of(shown, &settings.namespace, &key),
             shown,
-            rules,
+            publication,
             key: &key,
         };
         let labels = view.as_ref().map(|view| view.object.meta().labels());
         match (&view, labels) {
-            (Some(view), Some(labels)) if rules.rules.shows_decision(system, labels) => {
+            (Some(view), Some(labels)) if publication.rules.shows_decision(system, labels) => {
                 let wanted = clusters(system, view, &settings.namespace, profiles, published);
                 place.fill(system, view, &wanted, &mut result);
             }
@@ -205,7 +205,7 @@ impl<'a> Slices<'a> {
 struct Place<'a> {
     existing: Slices<'a>,
     shown: &'a Collection,
-    rules: &'a InForce,
+    publication: &'a InForce,
     key: &'a str,
 }
 
@@ -248,7 +248,7 @@ impl Place<'_> {
             source: &view.object,
             kind: view.kind,
         };
-        let settings = &self.rules.rules.settings;
+        let settings = &self.publication.rules.settings;
         for index in order {
             let at = Key::new(
                 PLACEMENT_DECISIONS,

@@ -26,7 +26,7 @@ const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
 /// The column before which the amounts are inserted, if there are any.
 const RESULT: usize = 3;
 
-/// Tables under construction, and the notes at their end.
+/// Writer of the tables, which counts the outcomes for the summary at the end.
 #[derive(Default)]
 pub(super) struct Tables {
     outcomes: BTreeMap<&'static str, usize>,
@@ -187,7 +187,7 @@ impl<'a> Rows<'a> {
             cut: Vec::new(),
         };
         rows.picked();
-        rows.release_all();
+        rows.released();
         rows.not_picked();
         rows.fill_amounts();
         rows
@@ -243,8 +243,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Releases everything that is unbound, candidates or not.
-    fn release_all(&mut self) {
+    /// Adds the clusters that the decision releases, including clusters that do not exist any more.
+    fn released(&mut self) {
         let released = self
             .decision
             .changes
@@ -319,7 +319,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Prints the number of `hidden` clusters, by reason.
+    /// Adds a line with the number of `hidden` clusters, by reason.
     fn count(&mut self, hidden: &[u32]) {
         let filters = self.inventory.filters();
         let mut counts: BTreeMap<(u16, &'static str), usize> = BTreeMap::new();
