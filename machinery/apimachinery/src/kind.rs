@@ -52,8 +52,8 @@ pub struct KindInfo {
     /// Whether `status` is a separate subresource; in this case the main resource ignores status changes, and
     /// `metadata.generation` counts changes outside metadata and status.
     pub status: bool,
-    /// Whether an update without resourceVersion overwrites the stored object (for Kubernetes' own
-    /// kinds and CRDs it does not: 422 "must be specified for an update").
+    /// Whether an update without resourceVersion overwrites the stored object, as for many of Kubernetes' own
+    /// kinds. For other kinds, such as custom resources, the answer is 422 "must be specified for an update".
     pub unconditional_update: bool,
     /// Whether strategic merge patches are accepted (only for Kubernetes' own kinds); other kinds answer 415.
     pub strategic: bool,

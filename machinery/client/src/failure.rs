@@ -84,7 +84,7 @@ fn innermost(problem: &(dyn Error + 'static)) -> String {
     if let Some(cause) = last.downcast_ref::<io::Error>() {
         return plain(cause);
     }
-    with_help(last.to_string())
+    explain(last.to_string())
 }
 
 /// Returns a system error without its number.
@@ -94,7 +94,7 @@ fn plain(problem: &io::Error) -> String {
     }
     let text = problem.to_string();
     let Some(number) = problem.raw_os_error() else {
-        return with_help(text);
+        return explain(text);
     };
     let text = text
         .strip_suffix(&format!(" (os error {number})"))
@@ -104,8 +104,8 @@ fn plain(problem: &io::Error) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Adds a remedy to the problem of a certificate.
-fn with_help(text: String) -> String {
+/// Replaces a library's message about an unknown certificate authority by a sentence about the kubeconfig.
+fn explain(text: String) -> String {
     match text.contains("UnknownIssuer") {
         true => {
             "its certificate is signed by no authority that the kubeconfig names (certificate-authority-data)"

@@ -73,7 +73,7 @@ impl Committer {
 
     /// Commits until the queue is closed and empty.
     pub(crate) fn run(mut self, requests: &Receiver<Request>) {
-        let _told = ThreadGuard(Arc::clone(&self.failed));
+        let _guard = ThreadGuard(Arc::clone(&self.failed));
         while let Ok(first) = requests.recv() {
             let batch = gather(first, requests);
             let batch = self.fitting(batch);
@@ -149,8 +149,8 @@ impl Committer {
         for Request { steps, reply } in batch {
             let result = stage.list(&self.fences, &steps);
             if stage.is_empty() {
-                // The answer depends on the durable state: a later refusal or no-op may be based on a write
-                // of this batch.
+                // The batch has no change yet, so that this refusal or no-op depends on the durable state
+                // alone. A later one may depend on a change of this batch, and waits for the commit.
                 answer(reply, result);
             } else {
                 waiting.push((reply, result));

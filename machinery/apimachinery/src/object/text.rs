@@ -73,7 +73,7 @@ impl Text {
         0..self.own.len()
     }
 
-    /// Total number of bytes of the shared sets.
+    /// Number of bytes by which the shared sets exceed their placeholders.
     pub(super) fn elsewhere(&self) -> usize {
         self.sets.iter().map(|(_, set)| set.len() - EMPTY.len()).sum()
     }

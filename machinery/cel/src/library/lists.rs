@@ -209,8 +209,8 @@ fn flatten<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(flat.into())
 }
 
-/// Adds the elements of `list`, with nested lists flattened to this depth. The nesting is as deep as in the
-/// expression.
+/// Adds the elements of `list`, with nested lists flattened to this depth. The recursion is no deeper than
+/// the nesting of the lists.
 fn spread<'a>(
     meter: &mut Meter,
     list: &List<'a>,
@@ -252,7 +252,7 @@ fn distinct<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 
 /// Returns `list` in the order of `keys`, with one key for each element.
 pub(crate) fn sorted_by<'a>(meter: &mut Meter, list: Vec<Value<'a>>, keys: Vec<Value<'a>>) -> Outcome<'a> {
-    // Number of comparisons of a sort for each element; each comparison is as long as the keys.
+    // A sort compares each element about `rounds` times. A comparison costs the length of a key.
     let rounds = usize::try_from(list.len().checked_ilog2().unwrap_or_default()).unwrap_or_default() + 1;
     let mut length = 0;
     for pair in keys.windows(2) {

@@ -56,8 +56,9 @@ impl Value<'_> {
         })
     }
 
-    /// Returns the first nested object whose type is not named after the path of fields to it: `Object.spec`
-    /// for the field `spec` of an `Object`. Lists and maps in between add no name.
+    /// Returns a message about the first nested object whose type is not named after the path of fields to
+    /// it. The name must be `Object.spec` for the field `spec` of an `Object`. Lists and maps in between add
+    /// no name.
     #[must_use]
     pub fn misnamed(&self) -> Option<String> {
         self.misnamed_under(None)
