@@ -15,30 +15,30 @@ use super::in_force::Rules;
 /// The audit annotation of a write that a rule did not judge; its value names the rule.
 const NOT_JUDGED: &str = "not-judged";
 
-/// Rules that a plugin applies, by their owner.
-enum Whose {
+/// Rules that a plugin applies.
+enum RuleScope {
     /// The rules of one system.
-    Of(Arc<Rules>),
+    System(Arc<Rules>),
     /// The rules of all systems. The rules of the resource's system apply.
     ByResource(Vec<Arc<Rules>>),
 }
 
-/// The plugin.
+/// A plugin that judges only the objects that Berth decides.
 pub(super) struct EntrustedPlugin {
     plugin: Arc<dyn Plugin>,
-    scope: Whose,
+    scope: RuleScope,
 }
 
 impl EntrustedPlugin {
     /// `plugin`, which has the rules of one system, limited to Berth's objects.
     pub(super) fn of(rules: &Arc<Rules>, plugin: Arc<dyn Plugin>) -> Arc<dyn Plugin> {
-        let scope = Whose::Of(Arc::clone(rules));
+        let scope = RuleScope::System(Arc::clone(rules));
         Arc::new(Self { plugin, scope })
     }
 
     /// `plugin`, which judges the objects of every system, limited to Berth's objects.
     pub(super) fn of_all(rules: &[Arc<Rules>], plugin: Arc<dyn Plugin>) -> Arc<dyn Plugin> {
-        let scope = Whose::ByResource(rules.to_vec());
+        let scope = RuleScope::ByResource(rules.to_vec());
         Arc::new(Self { plugin, scope })
     }
 
@@ -47,8 +47,8 @@ impl EntrustedPlugin {
         let is_guard = self.plugin.is_guard();
         let passes = |rules: &Arc<Rules>| rules.pass(request, object, is_guard);
         match &self.scope {
-            Whose::Of(rules) => passes(rules),
-            Whose::ByResource(all) => {
+            RuleScope::System(rules) => passes(rules),
+            RuleScope::ByResource(all) => {
                 let mut concerned = all.iter().filter(|rules| rules.concern(request.resource));
                 concerned
                     .next()

@@ -1,6 +1,6 @@
-//! The objects of `scheduling.berth.dev` in their wire format (docs/reference.md, "Resources"), each
-//! declared once: a type, from whose declaration an object is serialized, parsed and described, and the
-//! names, columns and rules of its kind.
+//! The objects of `scheduling.berth.dev` in their wire format (docs/reference.md, "Resources"). Each kind
+//! is declared once: its names, columns and rules, and a type. Serialization, parsing and OpenAPI follow
+//! from the declaration of the type.
 //!
 //! Start reading at [`target`] or [`decision`]; [`kind`] joins a type with the data that the server
 //! needs.

@@ -27,9 +27,9 @@ use self::make::{Maker, MissingObject, ObjectDraft, VirtualObjects};
 use super::observed::Budget;
 use super::projection::Projection;
 
-/// Time for which changes are collected while no reader waits for them. An object and the place that is
-/// written right after it are then shown in one step, and the updater does not decide a demand that is bound
-/// within this time.
+/// Time for which changes are collected while no reader waits for them. If an object is created and bound
+/// within this time, both changes are shown in one step, and the updater does not decide the object in
+/// between.
 const TOGETHER: Duration = Duration::from_millis(20);
 /// Shortest delay before the next update of an object that is already due by time.
 pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
