@@ -95,30 +95,34 @@ pub(super) fn needed(installation: &Installation) -> Vec<RequiredRights> {
     needed
 }
 
-/// The rights of a rule, in `namespace` or (empty) everywhere. If the rule has resource names, the rights are
-/// for the first one only.
+/// The rights of a rule, in `namespace` or (empty) everywhere, for each of its resource names.
 fn rights(rule: &Value, namespace: &str) -> Vec<Right> {
     let mut all = Vec::new();
-    let name = list(&rule["resourceNames"]).first().cloned();
     for group in list(&rule["apiGroups"]) {
         for resource in list(&rule["resources"]) {
             for verb in list(&rule["verbs"]) {
                 let (resource, subresource) = text(resource).split_once('/').unwrap_or((text(resource), ""));
-                let mut right = json!({
+                let right = json!({
                     "group": group, "resource": resource, "subresource": subresource, "verb": verb,
                     "namespace": namespace,
                 });
-                if let Some(name) = &name {
-                    right["name"] = name.clone();
+                match list(&rule["resourceNames"]) {
+                    [] => all.push(right),
+                    names => all.extend(names.iter().map(|name| named(&right, name))),
                 }
-                all.push(right);
             }
         }
     }
     all
 }
 
-/// `list seeds.core.gardener.cloud`.
+fn named(right: &Right, name: &Value) -> Right {
+    let mut right = right.clone();
+    right["name"] = name.clone();
+    right
+}
+
+/// `list seeds.core.gardener.cloud`, or `impersonate users berth:scheduler` where the right is for one name.
 pub(super) fn shown(right: &Right) -> String {
     let mut shown = format!("{} {}", text(&right["verb"]), text(&right["resource"]));
     for (before, field) in [('/', "subresource"), ('.', "group")] {
@@ -130,7 +134,10 @@ pub(super) fn shown(right: &Right) -> String {
             }
         }
     }
-    shown
+    match text(&right["name"]) {
+        "" => shown,
+        name => format!("{shown} {name}"),
+    }
 }
 
 impl CheckSubject<'_> {
