@@ -5,12 +5,12 @@
 //! `make bench-look` writes `docs/benchmarks/look.md`, on an idle machine, and fails where a figure is above
 //! its limit. `BERTH_PROGRAM` names an existing program to measure instead.
 
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
 
 use berth_tests::bench::middle::median;
+use berth_tests::bench::run::{Run, Serving, command, of_child};
 use berth_tests::bench::table::Table;
 use berth_tests::bench::usage;
 use berth_tests::hub::installation::{Installation, available};
@@ -23,21 +23,12 @@ use berth_tests::ocm::world::World;
 const ROUNDS: usize = 5;
 /// Limit of a command's resident memory in MiB.
 const MEMORY: f64 = 200.0;
-/// Interval of reads of a command's memory.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// Number of clusters and requests of the hubs for commands.
 const LOOKED_AT: (usize, usize) = (2_000, 500);
 /// Number of clusters and requests of the hub that a server observes. These requests are undecided,
 /// since OCM's controller would need too long.
 const OBSERVED: (usize, usize) = (10_000, 1_000);
-
-/// Seconds, processor seconds and MiB of one run.
-struct Run {
-    seconds: f64,
-    processor: f64,
-    memory: f64,
-}
 
 /// Runs of one command, and the limits of seconds and MiB of each, if there are any.
 struct Row {
@@ -50,7 +41,11 @@ fn main() -> ExitCode {
     let before = usage::load();
     let (mut text, mut above) = (String::new(), false);
     for (clusters, requests) in [LOOKED_AT, OBSERVED] {
-        let rows = measured(World { clusters, requests });
+        let rows = measured(World {
+            clusters,
+            requests,
+            are_small: false,
+        });
         above |= rows.iter().any(Row::is_above);
         text.push_str(&format!(
             "\n## {clusters} ManagedClusters and {requests} Placements\n\n{}",
@@ -130,15 +125,6 @@ fn measured(world: World) -> Vec<Row> {
     rows
 }
 
-/// Runs `work`, which starts one process and waits for its end, and adds the processor time of the
-/// process.
-fn of_child(work: &dyn Fn() -> Run) -> Run {
-    let before = usage::ended_children();
-    let run = work();
-    let processor = usage::ended_children().saturating_sub(before).as_secs_f64();
-    Run { processor, ..run }
-}
-
 impl Row {
     /// The median of the seconds, and the peak memory.
     fn summary(&self) -> (f64, f64) {
@@ -188,7 +174,7 @@ fn observer(hub: &Hub, rest: &dyn Fn(), ask: &dyn Fn() -> Run) -> (Vec<Run>, Vec
     let service_port = format!("--service-port={port}");
     let (mut starts, mut last) = (Vec::new(), None);
     for round in 0..ROUNDS {
-        end(last.take());
+        drop(last.take());
         rest();
         let mut arguments = vec!["--secure-port", &port, &service_port];
         arguments.extend([
@@ -198,23 +184,9 @@ fn observer(hub: &Hub, rest: &dyn Fn(), ask: &dyn Fn() -> Run) -> (Vec<Run>, Vec
             "--mode=observe",
         ]);
         let data = hub.folder().join(format!("observer-{round}"));
-        let begun = Instant::now();
-        let mut serve = berth::serve(&kubeconfig, &data, &arguments);
-        let mut child = serve
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("berth runs");
-        let mut lines = BufReader::new(child.stdout.take().expect("the output is piped")).lines();
-        let line = lines.next().expect("it serves").expect("it is text");
-        assert!(line.contains("https://"), "{line}");
-        let seconds = begun.elapsed().as_secs_f64();
-        starts.push(Run {
-            seconds,
-            processor: usage::processor_time(child.id()).as_secs_f64(),
-            memory: most_resident(child.id()),
-        });
-        last = Some(child);
+        let (serving, start) = Serving::start(&kubeconfig, &data, &arguments);
+        starts.push(start);
+        last = Some(serving);
     }
     available(hub);
     let answers = (0..ROUNDS).map(|_| {
@@ -222,59 +194,10 @@ fn observer(hub: &Hub, rest: &dyn Fn(), ask: &dyn Fn() -> Run) -> (Vec<Run>, Vec
         of_child(ask)
     });
     let answers = answers.collect();
-    if let (Some(child), Some(start)) = (&last, starts.last_mut()) {
-        start.memory = most_resident(child.id());
+    if let (Some(serving), Some(start)) = (&last, starts.last_mut()) {
+        start.memory = usage::most_resident(serving.id());
     }
-    end(last);
     (starts, answers)
-}
-
-fn end(child: Option<Child>) {
-    if let Some(mut child) = child {
-        // Both fail only when it has already ended.
-        drop(child.kill());
-        drop(child.wait());
-    }
-}
-
-fn start(kubeconfig: &PathBuf, words: &str) -> Child {
-    Command::new(berth_tests::berth())
-        .args(words.split(' '))
-        .env("KUBECONFIG", kubeconfig)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("berth runs")
-}
-
-/// Runs a command to its end, which must succeed.
-fn command(kubeconfig: &PathBuf, words: &str) -> Run {
-    let begun = Instant::now();
-    let mut child = start(kubeconfig, words);
-    let mut output = child.stdout.take().expect("the output is piped");
-    let reader = std::thread::spawn(move || {
-        let mut text = String::new();
-        output.read_to_string(&mut text).map(|_| text)
-    });
-    let mut memory = 0.0;
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("the process is ours") {
-            break status;
-        }
-        memory = f64::max(memory, most_resident(child.id()));
-        std::thread::park_timeout(LOOK);
-    };
-    let seconds = begun.elapsed().as_secs_f64();
-    let text = reader
-        .join()
-        .expect("the reader does not panic")
-        .expect("the output is text");
-    assert!(status.success() && !text.is_empty(), "berth {words}: {status}");
-    Run {
-        seconds,
-        processor: 0.0,
-        memory,
-    }
 }
 
 /// Starts the console, sends the requests of its first view, and ends it.
@@ -287,14 +210,6 @@ fn console(kubeconfig: &Path) -> Run {
     Run {
         seconds: begun.elapsed().as_secs_f64(),
         processor: 0.0,
-        memory: most_resident(console.id()),
+        memory: usage::most_resident(console.id()),
     }
-}
-
-/// The peak memory of a process so far in MiB, or 0 where it has just ended.
-fn most_resident(process: u32) -> f64 {
-    let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
-    kibibytes.unwrap_or_default() / 1024.0
 }

@@ -5,6 +5,7 @@ pub mod chart;
 pub mod http;
 pub mod middle;
 pub mod object;
+pub mod run;
 pub mod table;
 pub mod trend;
 pub mod usage;

@@ -44,6 +44,8 @@ enum Purpose {
     Testing,
     /// A benchmark: as in production, without an audit log.
     Measuring,
+    /// A benchmark that counts requests: as in production, with an audit log.
+    Counting,
 }
 
 /// A running control plane with an administrator.
@@ -82,6 +84,15 @@ impl Hub {
     #[must_use]
     pub fn start_to_measure() -> Self {
         Self::start_as(Purpose::Measuring)
+    }
+
+    /// Starts a control plane as [`Hub::start_to_measure`] does, with an audit log.
+    ///
+    /// # Panics
+    /// When it cannot be built or does not become ready; the message has the end of its log.
+    #[must_use]
+    pub fn start_to_count() -> Self {
+        Self::start_as(Purpose::Counting)
     }
 
     fn start_as(purpose: Purpose) -> Self {

@@ -59,7 +59,7 @@ pub(super) fn start_etcd(hub: &mut Hub, program: &Path, purpose: Purpose) {
         .arg(hub.folder.join("etcd"))
         .args(["--listen-client-url", &url])
         .args(["--listen-peer-url", &format!("http://127.0.0.1:{peer}")]);
-    if purpose == Purpose::Measuring {
+    if purpose != Purpose::Testing {
         command.arg("--fsync");
     }
     let mut process = Process::start(&mut command, &hub.folder, "etcd");
@@ -98,7 +98,7 @@ pub(super) fn apiserver_command(hub: &Hub, program: &Path, purpose: Purpose, por
         ("proxy-client-cert-file", file("front-proxy.crt")),
         ("proxy-client-key-file", file("front-proxy.key")),
     ];
-    if purpose == Purpose::Testing {
+    if purpose != Purpose::Measuring {
         flags.push(("audit-policy-file", file("audit-policy.yaml")));
         flags.push(("audit-log-path", file("audit.log")));
     }

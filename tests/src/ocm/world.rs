@@ -10,6 +10,7 @@ use crate::hub::berth::load_text;
 pub const USUAL: World = World {
     clusters: 200,
     requests: 100,
+    are_small: false,
 };
 const SETS: usize = 4;
 const TEAMS: usize = 10;
@@ -23,6 +24,8 @@ pub struct World {
     pub clusters: usize,
     /// Number of requests.
     pub requests: usize,
+    /// Whether each request is for a few clusters. Otherwise, three in ten are for a part of the fleet.
+    pub are_small: bool,
 }
 
 impl World {
@@ -55,7 +58,7 @@ fn objects(world: World) -> Vec<Value> {
         ];
         objects.extend(sets.iter().map(|set| binding(team, set)));
     }
-    objects.extend((0..world.requests).map(request));
+    objects.extend((0..world.requests).map(|number| request(number, world.are_small)));
     objects
 }
 
@@ -125,9 +128,13 @@ fn score(number: usize) -> Value {
     })
 }
 
-/// A request, in one of ten forms.
-fn request(number: usize) -> Value {
-    let spec = match number / TEAMS % 10 {
+/// A request, in one of ten forms, or of seven where it is small.
+fn request(number: usize, is_small: bool) -> Value {
+    let form = match is_small {
+        true => 1 + number / TEAMS % 7,
+        false => number / TEAMS % 10,
+    };
+    let spec = match form {
         0 => json!({}),
         1 => json!({"numberOfClusters": 1}),
         2 => json!({"numberOfClusters": 3, "predicates": [{"requiredClusterSelector": {
