@@ -66,10 +66,10 @@ impl Contestant {
         })
     }
 
-    /// A copy of this contestant with ConfigMaps, which are served in protobuf as well; none where another server
-    /// has those.
+    /// A copy of this contestant with ConfigMaps, which are served in protobuf as well; `None` where the hub has
+    /// the ConfigMaps, and for another release of Berth, which may not have protobuf.
     pub(crate) async fn core(&self, settings: &Settings) -> Result<Option<Self>> {
-        if !["kube", "berth", "berth-etcd", "berth-other"].contains(&self.key) {
+        if !["kube", "berth", "berth-etcd"].contains(&self.key) {
             return Ok(None);
         }
         let processes = (self.servers.clone(), self.database);
