@@ -168,10 +168,7 @@ impl<'s> Rewriter<'s> {
             'b' => "(?-u:\\b)",
             'B' => "\\B",
             'Q' => return Ok(self.quoted()),
-            'p' | 'P' | 'x' => {
-                self.pass(2);
-                return Ok(CLASS_WEIGHT);
-            }
+            'p' | 'P' | 'x' => return self.code_point(escaped).map(|()| CLASS_WEIGHT),
             'C' | 'Z' | 'G' | 'R' | 'X' | 'k' | 'u' | 'U' | '1'..='9' | '<' | '>' => {
                 return Err(format!("invalid escape sequence: `\\{escaped}`"));
             }
@@ -183,6 +180,27 @@ impl<'s> Rewriter<'s> {
         self.output.push_str(written);
         self.rest = &self.rest[2..];
         Ok(CLASS_WEIGHT)
+    }
+
+    /// Passes a class of Unicode (`\pN`, `\p{Greek}`, `\p{^Greek}`) or a code point (`\x41`, `\x{1F600}`),
+    /// whose braces are not a repetition.
+    fn code_point(&mut self, escaped: char) -> Result<(), String> {
+        let Some(inside) = self.rest[2..].strip_prefix('{') else {
+            self.pass(2);
+            return Ok(());
+        };
+        let end = inside
+            .find('}')
+            .ok_or_else(|| format!("invalid escape sequence: `\\{escaped}{{`"))?;
+        match inside[..end].strip_prefix('^') {
+            Some(name) if escaped != 'x' => {
+                let negated = if escaped == 'p' { 'P' } else { 'p' };
+                self.output.push_str(&format!("\\{negated}{{{name}}}"));
+                self.rest = &inside[end + 1..];
+            }
+            _ => self.pass("\\p{".len() + end + 1),
+        }
+        Ok(())
     }
 
     /// Rewrites `\Q...\E`, a literal text.
@@ -240,6 +258,7 @@ impl<'s> Rewriter<'s> {
             's' => "\\t\\n\\x0C\\r ",
             'S' => "[^\\t\\n\\x0C\\r ]",
             'b' | 'B' => return Err(format!("invalid escape sequence: `\\{escaped}`")),
+            'p' | 'P' | 'x' => return self.code_point(escaped),
             _ => {
                 self.pass(1 + escaped.len_utf8());
                 return Ok(());
@@ -263,4 +282,33 @@ fn repetition(rest: &str) -> Option<(usize, usize)> {
     let least = number(least)?;
     let most = if most.is_empty() { least } else { number(most)? };
     Some((end + 1, most.max(least)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_of_unicode_classes_and_code_points_are_no_repetitions() {
+        for (source, matching, other) in [
+            (r"^\p{Greek}+$", "αβ", "ab"),
+            (r"^\P{Greek}$", "a", "α"),
+            (r"^\p{^Greek}$", "a", "α"),
+            (r"^\P{^Greek}$", "α", "a"),
+            (r"^\pN{2}$", "12", "1"),
+            (r"^\x{41}\x42$", "AB", "A"),
+            (r"^\x{1F600}{2}$", "😀😀", "😀"),
+            (r"^\x{2000}$", "\u{2000}", " "),
+            (r"^[\p{Greek}\x{41}]{2}$", "αA", "aA"),
+            (r"^[\p{^Greek}]$", "a", "α"),
+        ] {
+            let pattern = Pattern::compile(source).unwrap_or_else(|error| panic!("{error}"));
+            assert!(pattern.regex().is_match(matching), "{source} {matching}");
+            assert!(!pattern.regex().is_match(other), "{source} {other}");
+            assert!(pattern.weight() < 20, "{source}: {}", pattern.weight());
+        }
+        for source in [r"\p{Greek", r"\p{Elvish}", r"\x{", r"[\p{Greek]"] {
+            assert!(Pattern::compile(source).is_err(), "{source}");
+        }
+    }
 }

@@ -84,10 +84,13 @@ fn validate<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 
 /// Returns the errors of `text` as a value of `format`.
 fn problems(format: &str, text: &str) -> Vec<String> {
-    let prefixed = |text: &str| match text.strip_suffix('-') {
-        // The format of a prefix: the name with an appended letter must be valid.
-        Some(start) => format!("{start}a"),
-        None => text.to_owned(),
+    // A prefix may end in a dash. As in Kubernetes, the dash and the character before it count as one letter.
+    let prefixed = |text: &str| {
+        let mut start = text.strip_suffix('-').unwrap_or_default().chars();
+        match start.next_back() {
+            Some(letter) if letter.is_ascii() => format!("{}a", start.as_str()),
+            _ => text.to_owned(),
+        }
     };
     match format {
         "dns1123Label" => label(text),
@@ -249,4 +252,27 @@ fn is_base64(text: &str) -> bool {
 /// Whether `text` has the form of RFC 3339, including lower-case letters, with a valid minute and second.
 fn is_moment(text: &str) -> bool {
     text.len() >= 4 && text.is_ascii() && Moment::read(&text.to_ascii_uppercase()).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_may_end_in_a_dash_behind_a_character() {
+        for (text, is_valid) in [
+            ("a-", true),
+            ("ab-", true),
+            ("a", true),
+            ("-", false),
+            ("é-", false),
+            ("", false),
+        ] {
+            assert_eq!(
+                problems("dns1123LabelPrefix", text).is_empty(),
+                is_valid,
+                "{text:?}"
+            );
+        }
+    }
 }
