@@ -61,7 +61,7 @@ pub struct Options {
     /// The hub, which authenticates and authorizes users.
     #[command(flatten)]
     pub delegation: DelegationArgs,
-    /// Trust in client certificates and front proxies, in addition to the hub's users.
+    /// Trust in client certificates and front proxies.
     #[command(flatten)]
     pub trust: TrustArgs,
     /// The Service through which the hub reaches the server.

@@ -46,14 +46,7 @@ pub(super) fn certificate(
 /// # Errors
 /// When a CA file cannot be read, or a header name is invalid.
 pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authentication> {
-    let client = pool(Some(folder.ca()), options.args.trust.client_ca_file.as_deref())?;
-    let front_proxy = pool(
-        Some(folder.front_proxy()),
-        options.args.trust.requestheader_client_ca_file.as_deref(),
-    )?;
-    let request_header = options.args.trust.request_header(front_proxy)?;
-    request_header.check_beside(&client)?;
-    let trust = Arc::new(Trust::new(client, Some(request_header)));
+    let trust = Arc::new(options.args.trust.beside_own(folder)?);
     Ok(Authentication {
         trust,
         tokens: None,
@@ -73,16 +66,6 @@ pub(super) fn client_ca(file: Option<&Path>) -> Result<Option<CaPool>> {
     let pool = CaPool::from_pem(&pem);
     pool.map(Some)
         .with_context(|| format!("reading the certificates of {}", file.display()))
-}
-
-fn pool(own: Option<&berth_certs::Authority>, file: Option<&Path>) -> Result<CaPool> {
-    let mut pem = own.map_or_else(Vec::new, |own| own.certificate_pem().as_bytes().to_vec());
-    if let Some(file) = file {
-        pem.push(b'\n');
-        pem.extend(std::fs::read(file).with_context(|| format!("reading {}", file.display()))?);
-    }
-    let named = || file.map_or_else(|| "the built-in CA".to_owned(), |file| file.display().to_string());
-    CaPool::from_pem(&pem).with_context(|| format!("reading the certificates of {}", named()))
 }
 
 /// Writes the admin's kubeconfig for a server at `address`, unless a valid one exists, and returns its

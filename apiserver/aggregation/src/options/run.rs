@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use berth_apimachinery::Clock;
-use berth_apiserver::authn::{Authentication, CaPool, TrustError};
+use berth_apiserver::authn::Authentication;
 use berth_apiserver::authz::Union;
 use berth_apiserver::health::Probe;
 use berth_apiserver::{Authorizer, BindError, ChainConfig, InstallError, Server, ServerConfig, SystemClock};
@@ -37,9 +37,6 @@ pub enum RunError {
     /// The folder of certificates cannot be used.
     #[error(transparent)]
     Certificates(#[from] CertsError),
-    /// The server's own CA cannot be used.
-    #[error("the server's own CA: {0}")]
-    OwnCa(#[from] TrustError),
     /// Two groups of the program conflict.
     #[error(transparent)]
     Install(#[from] InstallError),
@@ -138,17 +135,17 @@ impl Options {
         })
     }
 
-    /// Connects to the hub; a standalone server trusts client certificates of the CA in `folder`, and only
+    /// Connects to the hub; a standalone server trusts the CAs in `folder` and those of the flags, and only
     /// administrators are authorized.
     async fn access(&self, folder: &Folder, clock: &Arc<dyn Clock>) -> Result<Access, RunError> {
         let anonymous = self.trust.anonymous_auth;
         let always_allowed = self.delegation.authorization_always_allow_paths.clone();
         if self.standalone {
-            let ca = CaPool::from_pem(folder.ca().certificate_pem().as_bytes())?;
             return Ok(Access {
                 authentication: Authentication {
+                    trust: Arc::new(self.trust.beside_own(folder)?),
+                    tokens: None,
                     anonymous,
-                    ..Authentication::by_certificates(ca)
                 },
                 authorizer: Arc::new(Union::new(Vec::new())),
                 always_allowed,

@@ -1,9 +1,10 @@
-//! Flags about trusted users in addition to a hub's users, with the names of k8s.io/apiserver's flags.
+//! Flags about trusted client certificates and front proxies, with the names of k8s.io/apiserver's flags.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use berth_apiserver::authn::{CaPool, RequestHeaderTrust, TrustError};
+use berth_apiserver::authn::{CaPool, RequestHeaderTrust, Trust, TrustError};
+use berth_certs::{Authority, Folder};
 use clap::Args;
 
 use crate::StaticTrust;
@@ -11,10 +12,12 @@ use crate::StaticTrust;
 /// Arguments about client certificates and front proxies.
 #[derive(Args, Clone, Debug)]
 pub struct TrustArgs {
-    /// A CA (PEM) for client certificates of users, in addition to the built-in one.
+    /// A CA (PEM) for client certificates of users. It replaces a hub's CA; without a hub, it is used beside
+    /// the server's own.
     #[arg(long)]
     pub client_ca_file: Option<PathBuf>,
-    /// The CA (PEM) of front proxies that may name users in request headers.
+    /// The CA (PEM) of front proxies that may name users in request headers. It replaces a hub's CA; without a
+    /// hub, it is used beside the server's own.
     #[arg(long)]
     pub requestheader_client_ca_file: Option<PathBuf>,
     /// The common names that those front proxies may have; any name if omitted.
@@ -54,9 +57,9 @@ pub enum GivenError {
         /// Problem of the file.
         problem: TrustError,
     },
-    /// An invalid header name.
+    /// A header name or a pair of CAs that cannot be used.
     #[error(transparent)]
-    Header(#[from] TrustError),
+    Trust(#[from] TrustError),
 }
 
 impl TrustArgs {
@@ -75,6 +78,19 @@ impl TrustArgs {
             request_header,
             allowed_names: self.requestheader_allowed_names.clone(),
         })
+    }
+
+    /// Returns the trust of a server without a hub: in the CAs of `folder` and in those of the flags.
+    ///
+    /// # Errors
+    /// When a CA file cannot be read, a header name is invalid, or a CA is both for users and for front
+    /// proxies.
+    pub fn beside_own(&self, folder: &Folder) -> Result<Trust, GivenError> {
+        let client = pool(folder.ca(), self.client_ca_file.as_deref())?;
+        let front_proxy = pool(folder.front_proxy(), self.requestheader_client_ca_file.as_deref())?;
+        let request_header = self.request_header(front_proxy)?;
+        request_header.check_beside(&client)?;
+        Ok(Trust::new(client, Some(request_header)))
     }
 
     /// Returns the headers of the flags, which are trusted from front proxies of `front_proxy`.
@@ -96,11 +112,28 @@ impl TrustArgs {
 }
 
 fn ca(file: &Path) -> Result<CaPool, GivenError> {
-    let pem = std::fs::read(file).map_err(|problem| GivenError::Unreadable {
+    CaPool::from_pem(&read(file)?).map_err(|problem| GivenError::NoCa {
         file: file.to_owned(),
         problem,
-    })?;
+    })
+}
+
+/// The CAs of `own` and of `file`.
+fn pool(own: &Authority, file: Option<&Path>) -> Result<CaPool, GivenError> {
+    let Some(file) = file else {
+        return Ok(CaPool::from_pem(own.certificate_pem().as_bytes())?);
+    };
+    let mut pem = own.certificate_pem().as_bytes().to_vec();
+    pem.push(b'\n');
+    pem.extend(read(file)?);
     CaPool::from_pem(&pem).map_err(|problem| GivenError::NoCa {
+        file: file.to_owned(),
+        problem,
+    })
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, GivenError> {
+    std::fs::read(file).map_err(|problem| GivenError::Unreadable {
         file: file.to_owned(),
         problem,
     })
