@@ -16,7 +16,7 @@ use super::subject::Subject;
 /// Timeout of a webhook without `timeoutSeconds`, in seconds.
 const TIMEOUT: u64 = 10;
 /// Port of a Service reference that names no port.
-const PORT: u64 = 443;
+const PORT: u16 = 443;
 /// Supported version of AdmissionReview, as in `admissionReviewVersions`.
 const SPOKEN: &str = "v1";
 
@@ -114,6 +114,10 @@ impl Hook {
             problems.push(format!("clientConfig.caBundle is not base64: {problem}"));
             Vec::new()
         });
+        let endpoint = endpoint(client).unwrap_or_else(|problem| {
+            problems.push(problem);
+            Endpoint::Url(String::new())
+        });
         if !texts(&value["admissionReviewVersions"])
             .iter()
             .any(|version| version == SPOKEN)
@@ -133,7 +137,7 @@ impl Hook {
             configuration: Arc::clone(configuration),
             index,
             name: value["name"].as_str().unwrap_or_default().into(),
-            endpoint: endpoint(client),
+            endpoint,
             ca_bundle,
             fails_open: is("failurePolicy", "Ignore"),
             dry_runs: is("sideEffects", "None") || is("sideEffects", "NoneOnDryRun"),
@@ -218,21 +222,31 @@ fn select(value: &Value, field: &str) -> Result<Selector, String> {
     })
 }
 
-fn endpoint(client: &Value) -> Endpoint {
+/// # Errors
+/// The port of the Service, where it is not the number of a port.
+fn endpoint(client: &Value) -> Result<Endpoint, String> {
     if let Some(url) = client["url"].as_str() {
-        return Endpoint::Url(url.to_owned());
+        return Ok(Endpoint::Url(url.to_owned()));
     }
     let service = &client["service"];
     let text = |field: &str| service[field].as_str().unwrap_or_default().to_owned();
     let path = text("path");
     let slash = if path.starts_with('/') { "" } else { "/" };
-    let port = service["port"].as_u64().unwrap_or(PORT);
-    Endpoint::Service {
+    let port = match &service["port"] {
+        Value::Null => PORT,
+        port => {
+            let number = port.as_u64().and_then(|port| u16::try_from(port).ok());
+            let number = number.filter(|port| *port != 0);
+            number
+                .ok_or_else(|| format!("clientConfig.service.port is {port}, not a number from 1 to 65535"))?
+        }
+    };
+    Ok(Endpoint::Service {
         namespace: text("namespace"),
         name: text("name"),
         path: format!("{slash}{path}"),
-        port: u16::try_from(port).unwrap_or_default(),
-    }
+        port,
+    })
 }
 
 fn conditions(value: &Value) -> Vec<Condition> {

@@ -34,7 +34,7 @@ pub enum InstallError {
     #[error("{0} is not served here")]
     NotServed(GroupResource),
     /// The audit log of a registry is already set.
-    #[error("{0} are installed already")]
+    #[error("{0} is installed already")]
     Already(&'static str),
     /// A document cannot be rendered.
     #[error("rendering a document: {0}")]

@@ -62,7 +62,7 @@ impl FromStr for Origin {
 #[derive(Args, Clone, Debug, Default)]
 pub struct OriginArgs {
     /// Source of the decision: Berth's `server`; the `hub`, whose objects are only read, without Berth on it;
-    /// or the objects of a folder. By default the server where it is registered, and the hub otherwise.
+    /// or the objects of a folder. By default the server, if one is registered on the hub, and else the hub.
     #[arg(long, value_name = "server|hub|FOLDER", value_hint = ValueHint::AnyPath)]
     pub from: Option<Origin>,
     /// The rules in force, if this process decides and a system's newest release contradicts the

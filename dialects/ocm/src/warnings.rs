@@ -124,17 +124,22 @@ fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Op
     };
     let columns = fleet.columns();
     let column = columns.scores(resource, score).map(|column| &**column);
+    let feasible = decision.solved.feasible.iter();
+    let absences: Vec<(Absence, &str)> = feasible
+        .filter_map(|&candidate| {
+            let absence = Absence::of(fleet, column, resource, candidate, decision.now)?;
+            Some((absence, &*columns.row(candidate).name))
+        })
+        .collect();
+    // If scores expired at different times, the first time is reported. It is the least of all absences.
+    let first = absences.iter().map(|(absence, _)| *absence).min();
     let mut found: BTreeMap<Absence, Vec<&str>> = BTreeMap::new();
-    for &candidate in &decision.solved.feasible {
-        if let Some(absence) = Absence::of(fleet, column, resource, candidate, decision.now) {
-            // If scores expired at different times, the first time is reported.
-            let known = found.keys().next().copied();
-            let kind = match (absence, known) {
-                (Absence::Expired(_), Some(first @ Absence::Expired(_))) => first,
-                _ => absence,
-            };
-            found.entry(kind).or_default().push(&columns.row(candidate).name);
-        }
+    for (absence, name) in absences {
+        let kind = match absence {
+            Absence::Expired(_) => first.unwrap_or(absence),
+            Absence::NoObject | Absence::NoScore => absence,
+        };
+        found.entry(kind).or_default().push(name);
     }
     if found.is_empty() {
         return None;

@@ -119,7 +119,7 @@ fn cluster(number: u32) -> (String, String, Value) {
         "spec": {
             "profile": "gcp-small",
             "tenancy": if number % 10 == 9 { "Exclusive" } else { "Shared" },
-            "purposes": [if number.is_multiple_of(2) { "workload" } else { PURPOSES[number as usize % 4] }],
+            "purposes": [if number.is_multiple_of(2) { "workload" } else { PURPOSES[number as usize / 2 % 4] }],
         },
     });
     if number % 20 == 19 {

@@ -64,6 +64,9 @@ fn hidden(write: &Value, before: &Value) -> Value {
         metadata["namespace"] = namespace.clone();
     }
     let mut paths = Vec::new();
+    // For a new object, the top-level fields are listed.
+    let none = json!({});
+    let before = if before.is_null() { &none } else { before };
     changed(before, object, &mut String::new(), &mut paths);
     let mut shown = write.clone();
     shown["object"] = json!({
@@ -82,7 +85,6 @@ fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>)
         return;
     }
     let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else {
-        // For a new object, the top-level fields are enough.
         paths.push(path.clone());
         return;
     };
@@ -167,6 +169,17 @@ mod tests {
                 "object": {"kind": "Foo", "apiVersion": "g/v1", "metadata": {"name": "f", "namespace": "n"}},
                 "changedPaths": ["/metadata/labels", "/spec/a"],
             })
+        );
+    }
+
+    #[test]
+    fn of_a_new_object_the_top_level_fields_are_the_changed_paths() {
+        let object =
+            json!({"kind": "Foo", "apiVersion": "g/v1", "spec": {"secret": "x"}, "metadata": {"name": "f"}});
+        let shown = hidden(&json!({"verb": "create", "object": object}), &Value::Null);
+        assert_eq!(
+            shown["changedPaths"],
+            json!(["/apiVersion", "/kind", "/metadata", "/spec"])
         );
     }
 

@@ -91,7 +91,7 @@ pub(super) fn snapshots(
                     tracing::warn!(
                         resource = plural,
                         problem = text,
-                        "cannot watch the hub's webhook configurations; retrying"
+                        "cannot watch a resource of the hub; retrying"
                     );
                 }
                 last_problem = Some(text);

@@ -31,7 +31,7 @@ pub struct ScaleSpec {
 /// Number of Pods that exist.
 #[derive(JsonSchema)]
 pub struct ScaleStatus {
-    /// The number. A zero from a client is omitted, as everywhere in protobuf.
+    /// The number of Pods.
     pub replicas: Option<i32>,
     /// Labels of the Pods, as the text of a selector.
     pub selector: Option<String>,

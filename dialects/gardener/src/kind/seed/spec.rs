@@ -28,7 +28,8 @@ pub struct Seed {
 pub struct SeedSpec {
     /// The infrastructure of the seed.
     pub provider: SeedProvider,
-    /// The networks of the seed, which must be disjoint from those of its shoots.
+    /// The networks of the seed, which must be disjoint from those of its shoots; by the current rules, only
+    /// IPv6 networks must.
     pub networks: SeedNetworks,
     /// Taints of the seed, which shoots must tolerate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -148,8 +149,8 @@ pub struct SeedSettings {
     /// Settings of the scheduler for the seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<SchedulingSetting>,
-    /// Whether shoots on the seed get DNS records. When absent, the taint seed.gardener.cloud/disable-dns
-    /// decides.
+    /// Whether shoots on the seed get DNS records, by the rules of Gardener v1.8. When absent, the taint
+    /// seed.gardener.cloud/disable-dns decides.
     #[serde(rename = "shootDNS", skip_serializing_if = "Option::is_none")]
     pub shoot_dns: Option<ShootDnsSetting>,
     /// Whether the seed is chosen by the zones of a shoot's workers. Only for seeds with zones.
@@ -162,8 +163,9 @@ pub struct SeedSettings {
 #[serde(default)]
 #[schemars(extend("required" = ["mode"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ZoneSelection {
-    /// Enforce: the seed accepts only shoots with workers in one of its zones. Prefer: it accepts other
-    /// shoots only if no seed is preferred for them.
+    /// Enforce: the seed refuses shoots whose workers name zones that it does not have. Prefer: it accepts
+    /// them only if no seed is preferred for them. Shoots that must survive the loss of a zone, or that name
+    /// zones of their control plane, are accepted regardless of the mode.
     #[schemars(extend("enum" = ["Prefer", "Enforce"]))]
     pub mode: String,
 }

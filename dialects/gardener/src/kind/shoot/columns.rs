@@ -28,7 +28,7 @@ pub(super) const COLUMNS: &[Column] = &[
         .at(".spec.kubernetes.version")
         .or(UNKNOWN),
     Column::text("Hibernation", "Whether the cluster is hibernated")
-        .at(".status.isHibernated")
+        .at(".status.hibernated")
         .computed(|shoot| {
             read(shoot)
                 .map_or(UNKNOWN, |shoot| hibernation_cell(&shoot))

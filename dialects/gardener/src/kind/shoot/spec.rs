@@ -46,7 +46,8 @@ pub struct ShootSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["evaluation", "testing", "development", "production", "infrastructure"]))]
     pub purpose: Option<String>,
-    /// The networks of the cluster, which must be disjoint from those of its seed.
+    /// The networks of the cluster, which must be disjoint from those of its seed; by the current rules, only
+    /// IPv6 networks must.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub networking: Option<Networking>,
     /// DNS settings. A cluster without them may be scheduled to a seed whose DNS is disabled.
@@ -259,7 +260,7 @@ pub struct ShootStatus {
     /// The Gardener that last reconciled the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gardener: Option<Gardener>,
-    /// The current networks of the cluster, which must also be disjoint from those of its seed.
+    /// The current networks of the cluster, to which the rule for spec.networking applies, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub networking: Option<NetworkingStatus>,
 }
