@@ -86,7 +86,7 @@ impl Chain {
         }
     }
 
-    /// Adds groups whose members bypass every plugin that [is a guard](Plugin::is_guard).
+    /// Sets the groups whose members bypass every plugin that [is a guard](Plugin::is_guard).
     #[must_use]
     pub fn with_break_glass(self, groups: impl Into<Arc<[String]>>) -> Self {
         Self {
@@ -149,7 +149,7 @@ impl Chain {
     }
 
     /// Checks that the writer has every right that the admitted write needs. Called after [`Chain::guards`],
-    /// so that neither of the two misses a change in between.
+    /// so that the guards detect a change between the two calls.
     ///
     /// # Errors
     /// The plugin's refusal, mostly 403, when a right is missing; 500 when the authority does not
@@ -246,7 +246,7 @@ impl Chain {
     pub fn annotations(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
         let mut list: Vec<(&'static str, String)> = Vec::new();
         for plugin in self.plugins.iter().filter(|plugin| plugin.handles(request)) {
-            let annotations = if self.yields(&**plugin, request) {
+            let annotations = if self.is_bypassed(&**plugin, request) {
                 vec![(BREAK_GLASS, plugin.name().to_owned())]
             } else {
                 plugin.annotate(request, object)
@@ -264,10 +264,10 @@ impl Chain {
     fn acting(&self, request: &Request<'_>) -> impl Iterator<Item = &Arc<dyn Plugin>> {
         self.plugins
             .iter()
-            .filter(move |plugin| plugin.handles(request) && !self.yields(&***plugin, request))
+            .filter(move |plugin| plugin.handles(request) && !self.is_bypassed(&***plugin, request))
     }
 
-    fn yields(&self, plugin: &dyn Plugin, request: &Request<'_>) -> bool {
+    fn is_bypassed(&self, plugin: &dyn Plugin, request: &Request<'_>) -> bool {
         plugin.is_guard() && self.break_glass.iter().any(|group| request.user.is_in(group))
     }
 

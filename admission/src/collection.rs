@@ -37,8 +37,7 @@ impl Request<'_> {
             }
     }
 
-    /// Whether an update to `object` changes no field that users set. An edit without changes is such an
-    /// update.
+    /// Whether an update to `object` changes no field that users set.
     #[must_use]
     pub fn changes_nothing(&self, object: Option<&Value>) -> bool {
         self.operation == Operation::Update && self.differs_only_in(object, &[])

@@ -2,8 +2,8 @@
 //! owns and behind the webhook front ([`webhook`]) for objects on a hub. The calling side ([`client`]) calls
 //! a hub's own webhooks about the objects that Berth owns.
 //!
-//! Plugins are pure functions of the request: their builder passes the data that they look up. They return
-//! conditions that must still hold when the write is stored as [`Guard`]s.
+//! Plugins are pure functions of the request: their builder passes the data that they look up. As [`Guard`]s,
+//! they return the conditions that must still hold when the write is stored.
 #![doc = include_str!("../README.md")]
 #![allow(
     clippy::result_large_err,

@@ -22,7 +22,7 @@ impl UserInfo {
     /// Whether the user is in `group`.
     #[must_use]
     pub fn is_in(&self, group: &str) -> bool {
-        self.groups.iter().any(|have| have == group)
+        self.groups.iter().any(|name| name == group)
     }
 }
 

@@ -52,9 +52,10 @@ pub struct Review {
     pub resource: GroupVersionResource,
     /// The subresource, or the empty string.
     pub subresource: String,
-    /// The kind in the request of the client, where it differs (`matchPolicy: Equivalent`).
+    /// The kind in the client's request, which may differ (`matchPolicy: Equivalent`); `None` where the
+    /// review omits it.
     pub request_kind: Option<GroupVersionKind>,
-    /// The resource in the request of the client.
+    /// The resource in the client's request; `None` where the review omits it.
     pub request_resource: Option<GroupVersionResource>,
     /// The name in the review: empty on a create with `generateName`, and where a collection is deleted
     /// (kube-apiserver calls once for each object of the collection, which is in `old_object`).

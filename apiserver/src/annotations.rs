@@ -66,10 +66,10 @@ impl Annotations {
     }
 
     /// Records the JSON form of a request body in another encoding, if the event needs it.
-    pub(crate) fn object(&self, read: impl FnOnce() -> Vec<u8>) {
+    pub(crate) fn object(&self, encode: impl FnOnce() -> Vec<u8>) {
         let mut notes = self.notes();
         if notes.wants_object {
-            notes.object = Some(read());
+            notes.object = Some(encode());
         }
     }
 
@@ -84,10 +84,10 @@ impl Annotations {
     }
 
     /// Records the JSON form of a response in another encoding, if the event needs it.
-    pub(crate) fn answer(&self, read: impl FnOnce() -> Vec<u8>) {
+    pub(crate) fn answer(&self, encode: impl FnOnce() -> Vec<u8>) {
         let mut notes = self.notes();
         if notes.wants_answer {
-            notes.answer = Some(read());
+            notes.answer = Some(encode());
         }
     }
 

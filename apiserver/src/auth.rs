@@ -30,7 +30,7 @@ pub struct Attributes {
     pub name: String,
     /// The URL path.
     pub path: String,
-    /// Selectors to which a collection request is limited.
+    /// Selectors that limit a collection request.
     pub selected: SelectorScope,
 }
 
@@ -74,7 +74,7 @@ impl Attributes {
 pub enum Access {
     /// Allowed, with the reason.
     Allow(String),
-    /// Refused, even if other authorizers allow it, with the reason.
+    /// Refused, with the reason, even if other authorizers allow the request.
     Deny(String),
     /// No opinion, with the reason.
     NoOpinion(String),

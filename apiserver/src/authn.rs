@@ -190,8 +190,8 @@ fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, String> {
 }
 
 fn authenticated_user(mut user: UserInfo, certificate_expires: Option<i64>) -> AuthenticatedUser {
-    let settled = user.name == ANONYMOUS || user.is_in(AUTHENTICATED) || user.is_in(UNAUTHENTICATED);
-    if !settled {
+    let has_group = user.name == ANONYMOUS || user.is_in(AUTHENTICATED) || user.is_in(UNAUTHENTICATED);
+    if !has_group {
         user.groups.push(AUTHENTICATED.to_owned());
     }
     AuthenticatedUser {

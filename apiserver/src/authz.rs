@@ -29,8 +29,8 @@ pub const ALWAYS_ALLOWED: [&str; 6] = [
     "/readyz/*",
 ];
 
-/// Authorizer that allows everything to every authenticated user, like kube-apiserver's AlwaysAllow: for
-/// servers without confidential data, and for tests.
+/// Authorizer that allows everything to every user, like kube-apiserver's AlwaysAllow: for servers without
+/// confidential data, and for tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlwaysAllow;
 
@@ -67,7 +67,7 @@ impl Authorizer for Union {
             match member.authorize(attributes).await {
                 Ok(Access::NoOpinion(reason)) if reason.is_empty() => {}
                 Ok(Access::NoOpinion(reason)) => reasons.push(reason),
-                Ok(decided) => return Ok(decided),
+                Ok(access) => return Ok(access),
                 Err(problem) => problems.push(problem),
             }
         }

@@ -19,17 +19,17 @@ const MOST_WARNINGS: usize = 80;
 
 /// Warnings for the client, sent as `Warning: 299` headers: the first eighty, and the number of the rest.
 #[derive(Clone, Debug, Default)]
-pub struct Warnings(Arc<Mutex<CallNotes>>);
+pub struct Warnings(Arc<Mutex<WarningTexts>>);
 
 #[derive(Debug, Default)]
-struct CallNotes {
+struct WarningTexts {
     texts: Vec<String>,
     unique: HashSet<String>,
     more: usize,
 }
 
 impl Warnings {
-    /// Adds a text; the same text is sent once.
+    /// Adds a text. A text that is added several times is sent once.
     pub fn add(&self, text: impl Into<String>) {
         let text = text.into();
         let mut notes = self.notes();
@@ -52,14 +52,14 @@ impl Warnings {
     /// Takes all texts.
     #[must_use]
     pub fn take(&self) -> Vec<String> {
-        let CallNotes { mut texts, more, .. } = std::mem::take(&mut *self.notes());
+        let WarningTexts { mut texts, more, .. } = std::mem::take(&mut *self.notes());
         if more > 0 {
             texts.push(format!("and {more} more warnings"));
         }
         texts
     }
 
-    fn notes(&self) -> MutexGuard<'_, CallNotes> {
+    fn notes(&self) -> MutexGuard<'_, WarningTexts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -78,9 +78,9 @@ pub struct ChainConfig {
 }
 
 /// Bytes of memory for each byte of a stored object: a change needs several trees of it.
-const STORED: usize = 8;
+const BYTES_PER_STORED_BYTE: usize = 8;
 
-/// Size up to which every client that reads receives an answer at once.
+/// Highest number of bytes of a small answer, which every client that reads receives at once.
 const SMALL_ANSWER: u64 = 64 * 1024;
 
 /// The pipeline of a server.
@@ -175,7 +175,7 @@ impl Chain {
         busy: Option<Busy>,
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
-        let (body, unread) = body::kept(body);
+        let (body, unread) = body::split(body);
         // The Audit-ID is set first: everything after it, including a panic, can be found by it.
         let mut trail = self.trail(&parts, connection);
         trail.busy = busy;
@@ -192,7 +192,7 @@ impl Chain {
         busy: Option<Busy>,
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
-        let (body, unread) = body::kept(body);
+        let (body, unread) = body::split(body);
         let mut trail = self.trail(&parts, connection);
         trail.busy = busy;
         let steps = async |trail: &mut Trail| {
@@ -277,7 +277,7 @@ impl Chain {
         }
     }
 
-    /// Authenticates and authorizes the request, and reserves a place for it.
+    /// Authenticates and authorizes the request, reserves a place for it, and answers it.
     async fn admit(
         &self,
         trail: &mut Trail,
@@ -298,8 +298,8 @@ impl Chain {
             None => user,
         };
         // Limits come after authentication, because administrators are exempt. Where the authorizer sends a
-        // request to another server, which takes time, the place is reserved before. Elsewhere a refused
-        // request needs no place.
+        // request to another server, which takes time, the place is reserved before authorization. Elsewhere
+        // a refused request needs no place.
         trail.charge = Some(self.charge(&info, &user, &trail.labels)?);
         if !self.authorizer.is_local() {
             trail.place = self.place(&info, &user, &trail.labels)?;
@@ -325,7 +325,7 @@ impl Chain {
         self.dispatch(info, user, parts, body, weight, trail).await
     }
 
-    /// Returns the body, charged, and the number of bytes to process.
+    /// Reads the body, charges its memory, and returns the body with the number of bytes to process.
     async fn body(
         &self,
         trail: &mut Trail,
@@ -345,12 +345,12 @@ impl Chain {
         let body = body::read(&parts.headers, body, self.limits.body, charge).await;
         let body = body.map_err(refuse)?;
         self.metrics.body(&trail.labels, body.len());
-        let changed = self.api.changes(info);
+        let changed_bytes = self.api.changes(info);
         charge
-            .grow(memory::tree(&body) + changed * STORED)
+            .grow(memory::tree(&body) + changed_bytes * BYTES_PER_STORED_BYTE)
             .map_err(refuse)?;
         trail.keep_body(&parts.headers, &body);
-        let weight = body.len() + changed;
+        let weight = body.len() + changed_bytes;
         Ok((body, weight))
     }
 
@@ -503,7 +503,7 @@ impl Chain {
         let reservation = self.reserve_answer(&mut trail, &response);
         trail.progress = response.extensions_mut().remove::<Progress>();
         let failure = response.extensions_mut().remove::<Failure>();
-        let mut ending = Completion::new(
+        let mut completion = Completion::new(
             trail,
             response.status().as_u16(),
             failure,
@@ -511,13 +511,13 @@ impl Chain {
             self.clock.clone(),
             self.audit.clone(),
         );
-        ending.record(panicked).await;
+        completion.record(panicked).await;
         let closing = long_running.then_some(&self.closing);
         let longest = (!long_running).then_some(self.limits.request_timeout);
         response.map(|inner| {
             Body::new(body::TrackedBody::new(
                 inner,
-                ending,
+                completion,
                 unread,
                 closing,
                 longest,

@@ -1,6 +1,7 @@
 //! The system clock.
 //!
-//! Only a program creates it. All other code gets a [`Clock`], so that tests determine the time.
+//! Only programs and the default of a pipeline's builder create a [`SystemClock`]. All other code gets a
+//! [`Clock`], so that tests determine the time.
 
 use berth_apimachinery::{Clock, Timestamp};
 

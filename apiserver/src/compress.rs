@@ -1,4 +1,5 @@
-//! Compression of large bodies with gzip: once for each list and revision, by one request for all others.
+//! Compression of large bodies with gzip. Requests for the same list at the same revision share one
+//! compressed body.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -50,14 +51,15 @@ impl CompressedBodies {
         self.bodies.run_pending_tasks().await;
     }
 
-    /// Returns the compressed form of the chunks of `next`, from the cache if there is a `key`.
+    /// Returns the compressed form of the chunks that `next` returns. With a `key`, the compressed form is
+    /// cached.
     pub(crate) async fn body(
         &self,
         key: Option<BodyKey>,
         next: impl FnMut() -> Option<Bytes> + Send + 'static,
     ) -> Result<VecDeque<Bytes>, Status> {
-        let make = async move {
-            // Compression runs on a separate thread without other work.
+        let compression = async move {
+            // Compression runs on a thread for blocking work, so that other requests are not delayed.
             let result = tokio::task::spawn_blocking(move || gzip(next)).await;
             match result {
                 Ok(Ok(body)) => Ok(Arc::new(body)),
@@ -68,10 +70,10 @@ impl CompressedBodies {
         let result = match key {
             Some(key) => self
                 .bodies
-                .try_get_with(key, make)
+                .try_get_with(key, compression)
                 .await
                 .map_err(|problem| (*problem).clone()),
-            None => make.await,
+            None => compression.await,
         };
         result.map(|body| (*body).clone()).map_err(Status::internal)
     }

@@ -77,7 +77,7 @@ pub struct Route {
 /// The API behind the pipeline: everything below `/api/<version>/` and `/apis/<group>/<version>/`.
 #[async_trait]
 pub trait Api: Send + Sync + 'static {
-    /// Returns the served resource of a request, by names that live as long as the program; `None` when it is
+    /// Returns the served resource of a request, as names that live as long as the program; `None` when it is
     /// not served. Only these names label metrics, so invented paths add no series.
     fn route(&self, info: &RequestInfo) -> Option<Route>;
 
@@ -90,7 +90,7 @@ pub trait Api: Send + Sync + 'static {
     /// [`crate::heavy`].
     fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize;
 
-    /// Frees data that are cached for later requests. Called every minute.
+    /// Frees expired data that are cached for later requests. Called every minute.
     async fn tidy(&self);
 
     /// Answers one request; errors are answered with a [`Status`] body (see [`crate::respond::status`]).

@@ -14,7 +14,7 @@ use crate::yaml;
 
 pub(crate) use berth_apimachinery::json::Doubles;
 pub(crate) use check::{
-    ExpectedType, TOLD, check_fields, duplicate_fields, identify, metadata_types, own_types,
+    ExpectedType, MAX_REPORTED, check_fields, duplicate_fields, identify, metadata_types, own_types,
 };
 
 /// Codec for Kubernetes' protobuf, for the kinds whose messages a program knows: it decodes bodies, and
@@ -24,7 +24,7 @@ pub trait Codec: Send + Sync + 'static {
     /// is answered with 415.
     ///
     /// # Errors
-    /// The syntax error and its place, as a 400.
+    /// The syntax error and its place, which the client receives with a 400.
     fn decode(&self, bytes: &[u8]) -> Option<Result<Value, String>>;
 
     /// Whether the message of a kind's objects is known, so that clients may request it.
@@ -52,13 +52,13 @@ pub trait Codec: Send + Sync + 'static {
 /// A decoded body.
 #[derive(Debug, PartialEq)]
 pub(crate) struct DecodedBody {
-    /// The value; of duplicate fields it has the last one.
+    /// The value, with the last of duplicate fields.
     pub(crate) value: Value,
     /// The paths of duplicate fields.
     pub(crate) duplicates: Vec<String>,
 }
 
-/// The accepted media types, with protobuf where it is supported.
+/// The accepted media types, with protobuf if it is supported.
 fn accepted(protobuf: bool) -> Vec<&'static str> {
     let types = [
         ("application/json", true),
@@ -67,11 +67,11 @@ fn accepted(protobuf: bool) -> Vec<&'static str> {
     ];
     types
         .into_iter()
-        .filter_map(|(name, is_read)| is_read.then_some(name))
+        .filter_map(|(name, is_supported)| is_supported.then_some(name))
         .collect()
 }
 
-/// The media type of a body, without parameters; a missing one means JSON.
+/// The media type of a body, without parameters; JSON if the header is missing.
 pub(crate) fn media_type(headers: &HeaderMap) -> String {
     let text = headers
         .get(CONTENT_TYPE)
@@ -90,8 +90,8 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// Decodes the body of a create, an update or a delete. With `doubles`, numbers in double notation stay
-/// doubles.
+/// Decodes the body of a create, an update or a delete. `doubles` applies to JSON: it decides whether whole
+/// numbers in double notation stay doubles.
 pub(crate) fn body(
     codec: Option<&dyn Codec>,
     headers: &HeaderMap,
@@ -139,7 +139,8 @@ fn json_with(bytes: &[u8], doubles: Doubles) -> Result<DecodedBody, Status> {
     Ok(DecodedBody { value, duplicates })
 }
 
-/// Parses the configuration of an apply: YAML, and so also JSON. An empty body is an object without fields.
+/// Parses the configuration of an apply: YAML, which includes JSON. An empty body is an object without
+/// fields.
 pub(crate) fn applied(bytes: &[u8]) -> Result<DecodedBody, Status> {
     let refuse = |problem: &str| Status::bad_request(format!("error decoding YAML: {problem}"));
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());

@@ -1,5 +1,5 @@
-//! Reviews that another API server answers: the user of a token, the permission for a request. This module
-//! has the timeouts and the retries (docs/reference.md, "Identity").
+//! Reviews that another API server answers (docs/reference.md, "Identity"): the user of a token, the permission
+//! for a request. This module has the timeouts and the retries.
 //!
 //! The reviews are in [`crate::authn::token_review`] and [`crate::authz::subject_access_review`]; a
 //! [`Reviewer`] of the program sends them.
@@ -17,7 +17,7 @@ pub(crate) use answer_cache::AnswerCache;
 const ATTEMPT: Duration = Duration::from_secs(10);
 /// Highest number of attempts before a review has failed.
 const ATTEMPTS: u32 = 5;
-/// Delay after the first failure; half as long again after each further one.
+/// Delay after the first failure. Each further delay is one and a half times as long as the delay before.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
 /// Sender of review objects to the API server that answers them.
@@ -48,7 +48,7 @@ pub enum DelegationError {
     /// The server did not answer.
     #[error(transparent)]
     Review(#[from] ReviewError),
-    /// The answer is not a review.
+    /// The answer has no valid status.
     #[error("the answer to a {review} has no proper status: {problem}")]
     Malformed {
         /// The kind of the review.
@@ -62,7 +62,7 @@ pub enum DelegationError {
     /// The answer says that the token is valid, but has no user.
     #[error("the answer to a TokenReview says authenticated, and names no user")]
     Nameless,
-    /// None of several authorizers or authenticators could answer: the reason of each.
+    /// No authorizer decided, and at least one could not answer: the reasons of those that could not.
     #[error("{}", joined(.0))]
     Several(Vec<DelegationError>),
     /// An error of the program's own authorizer or authenticator.
@@ -75,7 +75,7 @@ fn joined(problems: &[DelegationError]) -> String {
     texts.join("; ")
 }
 
-/// Sends the review until it is answered: at most five times, with ten seconds for each attempt.
+/// Sends the review, and repeats it after a temporary failure: at most five attempts of ten seconds each.
 pub(crate) async fn ask(reviewer: &dyn Reviewer, path: &str, review: &Value) -> Result<Value, ReviewError> {
     let mut wait = FIRST_WAIT;
     for attempt in 1.. {

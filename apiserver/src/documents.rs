@@ -1,8 +1,8 @@
 //! Discovery and OpenAPI: documents that are rendered once at start, selected by `Accept`, and revalidated by
 //! `ETag` (docs/reference.md, "Discovery and OpenAPI").
 //!
-//! Nothing here depends on a backend: while no replica answers discovery, a hub cannot finish any namespace
-//! deletion.
+//! Discovery does not depend on a backend: while no replica answers discovery, a hub cannot finish any
+//! namespace deletion.
 
 mod accept;
 mod content;
@@ -28,10 +28,10 @@ use content::Content;
 pub struct Document {
     /// Path of the document, without a slash at the end.
     pub path: String,
-    /// Forms of the document; the first one is for clients that accept anything.
+    /// Forms of the document; the first form is for clients that accept anything.
     pub forms: Vec<Form>,
-    /// The hash that clients put into the query (`?hash=`) of an OpenAPI v3 document; an answer with it never
-    /// changes.
+    /// The hash that clients put into the query (`?hash=`) of an OpenAPI v3 document. The answer to a request
+    /// with this hash never changes.
     pub hash: Option<String>,
 }
 
@@ -46,14 +46,14 @@ pub struct Form {
 }
 
 impl Form {
-    /// A form with media type `content_type`, for clients that accept it: its type, and its parameters `as`,
-    /// `g` and `v` if it has them. `etag` is quoted. `public` documents may be stored by shared caches.
+    /// Creates a form with media type `content_type`. Clients accept the form with this type and the same
+    /// parameters `as`, `g` and `v`. `etag` is quoted. `public` documents may be stored by shared caches.
     #[must_use]
     pub fn new(content_type: &'static str, etag: Option<&str>, public: bool, body: Bytes) -> Self {
         Self {
             content_type: HeaderValue::from_static(content_type),
             accepts: accept::parse(content_type),
-            // An ETag is a quoted hash; one that is not a valid header value is omitted.
+            // An ETag is a quoted hash; an ETag that is not a valid header value is omitted.
             etag: etag.and_then(|etag| HeaderValue::from_str(etag).ok()),
             public,
             content: Content::new(body),
@@ -84,7 +84,7 @@ impl Documents {
         )
     }
 
-    /// Adds a document, or replaces the one with the same path.
+    /// Adds a document, or replaces the document with the same path.
     pub(crate) fn add(&mut self, document: Document) {
         self.0.insert(document.path.clone(), document);
     }
@@ -101,12 +101,12 @@ impl Documents {
     pub(crate) fn answer(
         &self,
         path: &str,
-        reading: bool,
+        is_read: bool,
         headers: &HeaderMap,
         query: &Query,
     ) -> Result<Response<Body>, Status> {
         let document = self.0.get(path).ok_or_else(Status::no_such_path)?;
-        if !reading {
+        if !is_read {
             return Err(Status::method_not_allowed());
         }
         let requested = query.first("hash").filter(|hash| !hash.is_empty());

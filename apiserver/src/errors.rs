@@ -9,20 +9,20 @@ use crate::served::ServedVersion;
 /// Converts a store's error about a write to `served`.
 #[must_use]
 pub(crate) fn of_commit(error: StoreError, served: &ServedVersion) -> CommitError {
-    let why = match &error {
+    let refusal = match &error {
         StoreError::NotFound { .. } => WriteRefusal::Gone,
         StoreError::AlreadyExists { .. } => WriteRefusal::Exists,
         StoreError::Conflict { .. } => WriteRefusal::Changed,
         StoreError::Fenced { .. } => WriteRefusal::Fenced,
         _ => WriteRefusal::Refused,
     };
-    CommitError::new(why, of_store(error, served))
+    CommitError::new(refusal, of_store(error, served))
 }
 
 /// Converts a store's error about a request for `served` to a `Status`.
 #[must_use]
 pub(crate) fn of_store(error: StoreError, served: &ServedVersion) -> Status {
-    // Where two APIs serve the same stored objects, the client gets the name from its request.
+    // Two APIs may serve the same stored objects: the error has the resource name of the request.
     let name = |resource: GroupResource| {
         if resource == served.stored {
             served.name
@@ -97,7 +97,7 @@ fn too_old(asked: Revision, oldest: Revision) -> Status {
 }
 
 /// The error for a revision that this process did not issue. A projection's revisions are valid in one
-/// process only, so a later one is from another process: the client must list again instead of waiting
+/// process only, so a later revision is from another process: the client must list again instead of waiting
 /// (docs/reference.md, "Identity and versions").
 fn not_issued_here(asked: Revision, current: Revision) -> Status {
     Status::expired(format!(

@@ -36,16 +36,17 @@ use crate::request_info::RequestInfo;
 use crate::resource::{Backing, Group};
 use crate::served::ServedVersion;
 
-/// Time for caching lists of projections for further pages; the next constant is their maximal number.
-const KEEP_FOR: std::time::Duration = std::time::Duration::from_secs(300);
-const KEEP_MOST: u64 = 256;
+/// Time for which the list of a projection is cached for further pages.
+const LIST_LIFETIME: std::time::Duration = std::time::Duration::from_secs(300);
+/// Highest number of cached lists of projections.
+const LISTS_LIMIT: u64 = 256;
 
 /// Shared state of the handlers.
 pub struct ApiState {
     registry: Arc<Registry>,
     codec: Option<Arc<dyn Codec>>,
     compressed: CompressedBodies,
-    held: moka::sync::Cache<(GroupResource, Revision), Collection>,
+    cached_lists: moka::sync::Cache<(GroupResource, Revision), Collection>,
     listings: Listings,
 }
 
@@ -58,19 +59,19 @@ impl ApiState {
         Ok(Self::over(Registry::builder(chain, clock).build(groups)?))
     }
 
-    /// Creates the API of an existing registry, whose groups write through it.
+    /// Creates the API of an existing `registry`, for groups that themselves write through the registry.
     #[must_use]
     pub fn over(registry: Arc<Registry>) -> Self {
-        let held = moka::sync::Cache::builder()
-            .time_to_live(KEEP_FOR)
-            .max_capacity(KEEP_MOST)
+        let cached_lists = moka::sync::Cache::builder()
+            .time_to_live(LIST_LIFETIME)
+            .max_capacity(LISTS_LIMIT)
             .eviction_policy(moka::policy::EvictionPolicy::lru())
             .build();
         Self {
             registry,
             codec: None,
             compressed: CompressedBodies::new(),
-            held,
+            cached_lists,
             listings: Listings::new(),
         }
     }
@@ -105,20 +106,20 @@ impl ApiState {
         let verb = request.info.verb;
         if !served.takes(verb) || !cx.is_well_placed() {
             let mut status = Status::method_not_allowed();
-            if let Some(why) = served.resource.refusal {
-                status.message = format!("{}: {why}", status.message);
+            if let Some(reason) = served.resource.refusal {
+                status.message = format!("{}: {reason}", status.message);
             }
             return Err(status);
         }
-        let computed = matches!(served.resource.backing, Backing::Computed(_));
+        let is_computed = matches!(served.resource.backing, Backing::Computed(_));
         match verb {
-            "get" if computed => computed::get(&cx).await,
-            "list" if computed => computed::list(&cx).await,
-            "create" if computed => computed::create(&cx).await,
-            "update" if computed => computed::update(&cx).await,
-            "patch" if computed => computed::patch(&cx).await,
-            "delete" if computed => computed::delete(&cx).await,
-            "deletecollection" if computed => computed::delete_collection(&cx).await,
+            "get" if is_computed => computed::get(&cx).await,
+            "list" if is_computed => computed::list(&cx).await,
+            "create" if is_computed => computed::create(&cx).await,
+            "update" if is_computed => computed::update(&cx).await,
+            "patch" if is_computed => computed::patch(&cx).await,
+            "delete" if is_computed => computed::delete(&cx).await,
+            "deletecollection" if is_computed => computed::delete_collection(&cx).await,
             "get" => get::handle(&cx).await,
             "list" => list::handle(&cx).await,
             "watch" => watch::handle(&cx).await,
@@ -150,13 +151,13 @@ impl Api for ApiState {
     }
 
     fn changes(&self, info: &RequestInfo) -> usize {
-        let stored = || {
+        let size = || {
             let served = self.served(info)?;
             let collection = served.store()?.cached(served.stored);
             let name = info.named_in_path.then_some(info.name.as_str())?;
             Some(collection.get(&info.namespace, name)?.len())
         };
-        stored().unwrap_or_default()
+        size().unwrap_or_default()
     }
 
     fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize {
@@ -164,7 +165,7 @@ impl Api for ApiState {
     }
 
     async fn tidy(&self) {
-        self.held.run_pending_tasks();
+        self.cached_lists.run_pending_tasks();
         self.listings.tidy();
         self.compressed.tidy().await;
     }
@@ -187,7 +188,7 @@ struct Cx<'a> {
     namespace: &'a str,
     /// The name in the path, or the empty string.
     name: &'a str,
-    /// Field manager of the user's writes; empty for reads.
+    /// Field manager of a create, an update or a patch; empty for other verbs.
     manager: String,
 }
 
@@ -205,7 +206,7 @@ impl<'a> Cx<'a> {
         };
         let mut namespace = info.namespace.as_str();
         if !served.info().namespaced() && !namespace.is_empty() {
-            // In the path of a Namespace, its name is also the namespace.
+            // In the path of a Namespace object, its name is also the namespace.
             if !(info.group.is_empty() && info.resource == "namespaces") {
                 return Err(Status::no_such_path());
             }
@@ -240,11 +241,11 @@ impl<'a> Cx<'a> {
 
     /// Whether the verb is valid for the path: for an object, or for a collection of one namespace.
     fn is_well_placed(&self) -> bool {
-        let named = !self.name.is_empty();
+        let is_named = !self.name.is_empty();
         match self.request.info.verb {
-            "get" | "update" | "patch" | "delete" => named,
+            "get" | "update" | "patch" | "delete" => is_named,
             "create" | "deletecollection" => {
-                !named && (!self.served.info().namespaced() || !self.namespace.is_empty())
+                !is_named && (!self.served.info().namespaced() || !self.namespace.is_empty())
             }
             _ => true,
         }

@@ -53,7 +53,7 @@ impl Probe {
     }
 }
 
-/// Problem that a check found: an error of its own type, or a sentence.
+/// Problem that a check found: an error of the check's own type, or a text.
 pub type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 type CheckFunction = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
@@ -100,8 +100,9 @@ impl Health {
         health
     }
 
-    /// Adds a check that decides about `probes`. It must be fast and must not block. Its error is logged;
-    /// clients read "reason withheld".
+    /// Adds a check that decides about `probes`. The check must be fast and must not block. Its error is
+    /// logged, and returned at `/<probe>/<name>`; the answer of the whole endpoint contains only "reason
+    /// withheld".
     pub fn add<E: Into<Problem>>(
         &self,
         name: &str,
@@ -111,7 +112,7 @@ impl Health {
         self.push(name, probes, true, with_text(run));
     }
 
-    /// Adds a check that is reported, and answers at `/readyz/<name>`, but does not affect readiness.
+    /// Adds a check that is reported, and answers at `/<probe>/<name>`, but does not make `probes` fail.
     pub fn add_informative<E: Into<Problem>>(
         &self,
         name: &str,

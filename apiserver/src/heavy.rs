@@ -1,11 +1,11 @@
 //! Heavy requests run on separate threads, a few at a time, so that the threads of the runtime stay free for
 //! other requests.
 //!
-//! The cost of a request grows with its body, with the object it changes and with the objects it
-//! compares. Decoding, patching, admission, validation and serializing of megabytes take a good part of
-//! a second, and so does comparing ten thousand objects. Nothing else would run on that thread in that
-//! time, probes included. The cost is estimated before the request begins, as the number of bytes that
-//! could be parsed in the same time (some ten nanoseconds each). Users take turns ([`queue`]).
+//! The cost of a request grows with its body, with the object it changes and with the objects it compares.
+//! Decoding, patching, admission, validation and serializing of megabytes take a good part of a second, and
+//! so does comparing ten thousand objects. Meanwhile, the thread could not run other requests, such as
+//! probes. The cost is estimated before the request begins, as the number of bytes that could be parsed in
+//! the same time (some ten nanoseconds each). Users take turns ([`queue`]).
 
 mod queue;
 
@@ -60,9 +60,9 @@ impl Heavy {
         }
     }
 
-    /// Runs `work` on a separate thread, in the turn of `user`. When this future is dropped, because of the
-    /// timeout or because the client has disconnected, the work ends at its next `await`, and so does counted
-    /// work inside it ([`berth_apimachinery::budget::Budget`]).
+    /// Runs `work` on a separate thread, when it is the turn of `user`. When this future is dropped, because
+    /// of the timeout or because the client has disconnected, the work ends at its next `await`, and so does
+    /// counted work inside it ([`berth_apimachinery::budget::Budget`]).
     ///
     /// # Errors
     /// 503 when the server is shutting down.
@@ -81,8 +81,9 @@ impl Heavy {
         let _guard = Guard(abandoned.clone(), dropped.clone().drop_guard());
         let runtime = Handle::current();
         let work = work.instrument(tracing::Span::current());
-        let running = tokio::task::spawn_blocking(move || {
-            // The place is released when the work has really ended.
+        let task = tokio::task::spawn_blocking(move || {
+            // The place is released when the work has ended, which may be after the caller dropped its
+            // future.
             let _place = place;
             let work = async {
                 tokio::select! {
@@ -93,7 +94,7 @@ impl Heavy {
             };
             abandoned.during(|| runtime.block_on(work))
         });
-        match running.await {
+        match task.await {
             Ok(Some(outcome)) => Ok(outcome),
             Ok(None) => Err(stopped()),
             Err(error) => match error.try_into_panic() {

@@ -1,10 +1,10 @@
 //! A library for aggregated (extension) Kubernetes API servers: TLS, authentication, authorization, the
 //! request pipeline, every verb, watch and content negotiation.
 //!
-//! It has no kinds and no scheduling systems: a program passes [`Resource`]s (a
-//! [`berth_apimachinery::Kind`] and the source of its objects) and gets a server.
-//! `examples/flunders.rs` is a complete one. With the crate `berth-aggregation`, a server runs behind a
-//! kube-apiserver (`examples/aggregated_flunders.rs` there). Start reading at [`Resource`].
+//! It has no kinds and no scheduling systems: a program passes [`Resource`]s (a [`berth_apimachinery::Kind`]
+//! and the source of its objects) and gets a server. `examples/flunders.rs` is a complete program. With the
+//! crate `berth-aggregation`, a server runs behind a kube-apiserver (`examples/aggregated_flunders.rs`
+//! there). Start reading at [`Resource`].
 #![doc = include_str!("../README.md")]
 #![allow(
     clippy::result_large_err,

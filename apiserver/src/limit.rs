@@ -7,29 +7,29 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Divisor of all places for the share of one user, which the user gets as long as any place is free.
-const OWN: usize = 8;
-/// Number of shares that are reserved for users below their share: a user beyond its share gets a place only
-/// while more places are free than these.
+/// Number of shares of all places. A user below one share gets a place as long as any place is free.
+const SHARES: usize = 8;
+/// Number of shares that are reserved for users below their share. Other users get a place only while more
+/// places are free than in these shares.
 const RESERVED: usize = 4;
 
 /// Limit of requests in flight.
 ///
 /// A request has its place from its last received byte to its answer, or, for streamed answers, to the last
-/// sent byte. A client that stops reading would occupy the place forever. So another request can take over a
-/// place that is older than the request timeout when no other is free; this needs no timers.
+/// sent byte. A client that stops reading would occupy the place forever. So a request that would be refused
+/// takes over the oldest place if it is older than the request timeout; this needs no timers.
 #[derive(Debug)]
 pub(crate) struct Limiter {
-    most: usize,
-    longest: Duration,
-    permits: Mutex<Permit>,
+    limit: usize,
+    max_age: Duration,
+    permits: Mutex<Permits>,
 }
 
 #[derive(Debug, Default)]
-struct Permit {
+struct Permits {
     next: u64,
     /// Start and user of each occupied place; ids increase, so the first entry is the oldest.
-    since: BTreeMap<u64, (Instant, Arc<str>)>,
+    occupied: BTreeMap<u64, (Instant, Arc<str>)>,
     by_holder: HashMap<Arc<str>, usize>,
 }
 
@@ -41,22 +41,23 @@ pub(crate) struct Place {
 }
 
 impl Limiter {
-    /// Creates a limit of `most` requests, each for at most `longest` while others wait; 0 means no limit.
-    pub(crate) fn new(most: usize, longest: Duration) -> Arc<Self> {
+    /// Creates a limit of `limit` requests, each for at most `max_age` while others wait; 0 means no limit.
+    pub(crate) fn new(limit: usize, max_age: Duration) -> Arc<Self> {
         Arc::new(Self {
-            most,
-            longest,
+            limit,
+            max_age,
             permits: Mutex::default(),
         })
     }
 
-    /// Reserves a place for `holder`, unless the limit or the holder's share is used up.
+    /// Reserves a place for `holder`; `None` if the limit or the holder's share is used up, and the oldest
+    /// place cannot be taken over yet.
     pub(crate) fn admit(self: &Arc<Self>, holder: &str) -> Option<Place> {
         let now = Instant::now();
         let mut permits = self.permits.lock();
         if !self.has_room(&permits, holder) {
-            let (&oldest, &(since, _)) = permits.since.first_key_value()?;
-            if now.duration_since(since) < self.longest {
+            let (&oldest, &(since, _)) = permits.occupied.first_key_value()?;
+            if now.duration_since(since) < self.max_age {
                 return None;
             }
             permits.give_back(oldest);
@@ -69,20 +70,20 @@ impl Limiter {
         })
     }
 
-    fn has_room(&self, permits: &Permit, holder: &str) -> bool {
-        let (most, all) = (self.most, permits.since.len());
-        let own = permits.by_holder.get(holder).copied().unwrap_or_default();
-        let reserved = most / OWN * RESERVED;
-        most == 0 || all < most && (own < most / OWN || all < most - reserved)
+    fn has_room(&self, permits: &Permits, holder: &str) -> bool {
+        let (limit, all) = (self.limit, permits.occupied.len());
+        let holder_places = permits.by_holder.get(holder).copied().unwrap_or_default();
+        let reserved = limit / SHARES * RESERVED;
+        limit == 0 || all < limit && (holder_places < limit / SHARES || all < limit - reserved)
     }
 
     /// Number of occupied places.
     pub(crate) fn in_flight(&self) -> usize {
-        self.permits.lock().since.len()
+        self.permits.lock().occupied.len()
     }
 }
 
-impl Permit {
+impl Permits {
     fn take(&mut self, holder: &str, now: Instant) -> u64 {
         let holder: Arc<str> = match self.by_holder.get_key_value(holder) {
             Some((known, _)) => Arc::clone(known),
@@ -91,13 +92,13 @@ impl Permit {
         *self.by_holder.entry(Arc::clone(&holder)).or_default() += 1;
         let id = self.next;
         self.next += 1;
-        self.since.insert(id, (now, holder));
+        self.occupied.insert(id, (now, holder));
         id
     }
 
     /// Frees the place `id`, unless another request has taken it over.
     fn give_back(&mut self, id: u64) {
-        let Some((_, holder)) = self.since.remove(&id) else {
+        let Some((_, holder)) = self.occupied.remove(&id) else {
             return;
         };
         if let Some(own) = self.by_holder.get_mut(&holder) {
@@ -123,22 +124,23 @@ pub(crate) struct Limiters {
     unauthenticated: Arc<Limiter>,
 }
 
-/// A place among all requests, and for an unauthenticated caller another place among the requests of such
-/// callers; held until dropped.
+/// A place among all requests, and for an unauthenticated caller another place among the requests of
+/// unauthenticated callers; held until dropped.
 #[derive(Debug)]
 #[expect(dead_code, reason = "places are held, not looked at")]
 pub(crate) struct Places(Place, Option<Place>);
 
 impl Limiters {
-    /// Allows `most` requests, each for at most `longest` while others wait; 0 means no limit.
-    pub(crate) fn new(most: usize, longest: Duration) -> Self {
+    /// Allows `limit` requests, each for at most `max_age` while others wait; 0 means no limit.
+    pub(crate) fn new(limit: usize, max_age: Duration) -> Self {
         Self {
-            all: Limiter::new(most, longest),
-            unauthenticated: Limiter::new(most.div_ceil(16), longest),
+            all: Limiter::new(limit, max_age),
+            unauthenticated: Limiter::new(limit.div_ceil(16), max_age),
         }
     }
 
-    /// Reserves a place for `holder`, unless the limit or the holder's share is used up.
+    /// Reserves places for `holder`; `None` if a limit or the holder's share is used up, and no place can be
+    /// taken over.
     pub(crate) fn admit(&self, holder: &str, unauthenticated: bool) -> Option<Places> {
         let own = match unauthenticated {
             true => Some(self.unauthenticated.admit(holder)?),

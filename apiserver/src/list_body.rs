@@ -1,4 +1,4 @@
-//! Bodies of many objects, sent in chunks and never stored as one buffer.
+//! Bodies of many objects, in chunks instead of one large buffer.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use crate::protobuf;
 use crate::render::{Messages, View};
 use crate::served::ServedVersion;
 
-/// Size from which a chunk is sent; it is larger by at most one object.
+/// Size at which a chunk is complete. The last part that is written to a chunk may exceed this size.
 pub(crate) const CHUNK: usize = 128 * 1024;
 
 /// A complete body, in chunks.
@@ -79,8 +79,8 @@ enum Form {
 }
 
 impl Form {
-    /// Bytes between items, and after the last.
-    fn around(&self) -> (&'static [u8], &'static [u8]) {
+    /// Bytes between items, and bytes after the last item.
+    fn delimiters(&self) -> (&'static [u8], &'static [u8]) {
         match self {
             Self::Json { .. } => (b",", TAIL),
             Self::Messages(_) => (b"", protobuf::TAIL),
@@ -126,11 +126,11 @@ impl ListBody {
         Self::new(Form::Messages(messages), head, items)
     }
 
-    /// Creates a list. `head` returns the bytes before the items, given the items' total length.
+    /// Creates a list. `head` returns the bytes before the items, from the items' total length.
     fn new(form: Form, head: impl FnOnce(usize) -> Bytes, items: Vec<Arc<Object>>) -> Self {
         let bytes: usize = items.iter().map(|object| form.len(object)).sum();
         let head = head(bytes);
-        let (between, tail) = form.around();
+        let (between, tail) = form.delimiters();
         let between = between.len() * items.len().saturating_sub(1);
         let remaining = (head.len() + bytes + between + tail.len()) as u64;
         Self {
@@ -169,7 +169,7 @@ impl ListBody {
             out.extend_from_slice(&self.head);
             self.stage = Stage::FirstItem;
         }
-        let (between, tail) = self.form.around();
+        let (between, tail) = self.form.delimiters();
         while out.len() < CHUNK {
             let Some(object) = self.items.next() else {
                 out.extend_from_slice(tail);

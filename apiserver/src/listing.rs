@@ -86,14 +86,14 @@ pub(crate) fn following(listing: &dyn Listing, last: &Name) -> usize {
 }
 
 /// Longest time between two pages, which is the minimal lifetime of kube-apiserver's pages.
-const KEEP_FOR: Duration = Duration::from_mins(5);
+const IDLE_TIME: Duration = Duration::from_mins(5);
 
-/// Highest number of bytes of cached listings: the least recently read one is dropped first.
-const KEEP_MOST: u32 = 8 * 1024 * 1024;
+/// Highest number of bytes of cached listings: the least recently read listing is dropped first.
+const CACHE_LIMIT: u32 = 8 * 1024 * 1024;
 
 #[derive(Clone)]
 struct CachedListing {
-    /// Identity of the list and its reader: pages of one reader are not for another.
+    /// Identity of the list and its reader: other readers do not get these pages.
     identity: Arc<str>,
     listing: Arc<dyn Listing>,
 }
@@ -107,14 +107,15 @@ impl Listings {
     pub(crate) fn new() -> Self {
         // A listing over the limit is cached, too: it replaces all others.
         let weigh = |_: &u64, cached: &CachedListing| {
-            u32::try_from(cached.listing.bytes()).map_or(KEEP_MOST, |bytes| bytes.min(KEEP_MOST))
+            u32::try_from(cached.listing.bytes()).map_or(CACHE_LIMIT, |bytes| bytes.min(CACHE_LIMIT))
         };
         Self {
             cache: Cache::builder()
-                .time_to_idle(KEEP_FOR)
+                .time_to_idle(IDLE_TIME)
                 .weigher(weigh)
-                .max_capacity(KEEP_MOST.into())
-                // A new entry is the least frequently used one, but is needed next.
+                .max_capacity(CACHE_LIMIT.into())
+                // The default policy drops the least frequently used entry, which a new entry is; but the new
+                // entry is needed next.
                 .eviction_policy(EvictionPolicy::lru())
                 .build(),
         }
@@ -190,7 +191,7 @@ mod tests {
         }
 
         fn bytes(&self) -> usize {
-            KEEP_MOST as usize / 4
+            CACHE_LIMIT as usize / 4
         }
     }
 

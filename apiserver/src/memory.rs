@@ -17,7 +17,7 @@ mod tests;
 /// Minimal charge of every request, for its head, its task and its buffers.
 pub const REQUEST: usize = 4 * 1024;
 
-/// Charge of a running watch: queued events and the buffers of its stream.
+/// Charge of a running watch: the events of its next chunk and the buffers of its stream.
 pub const LONG_RUNNING: usize = 16 * 1024;
 
 /// Charge of a watch for each byte of its selectors: for the parsed selector, and for comparing it at each
@@ -48,10 +48,10 @@ impl Share {
     /// Share of all unauthenticated callers together.
     pub const UNAUTHENTICATED: Self = Self::OneIn(16);
 
-    fn of(self, most: usize) -> usize {
+    fn of(self, limit: usize) -> usize {
         match self {
             Self::Exempt => usize::MAX,
-            Self::OneIn(parts) => most / parts.max(1),
+            Self::OneIn(parts) => limit / parts.max(1),
         }
     }
 }
@@ -62,12 +62,12 @@ pub const DEFAULT_BYTES: usize = 256 << 20;
 /// Limit of the bytes of concurrent requests.
 #[derive(Debug)]
 pub struct ByteLimiter {
-    most: usize,
-    usage: Mutex<Reservation>,
+    limit: usize,
+    usage: Mutex<Usage>,
 }
 
 #[derive(Debug, Default)]
-struct Reservation {
+struct Usage {
     all: usize,
     by_holder: HashMap<Arc<str>, usize>,
 }
@@ -82,11 +82,11 @@ pub struct Charge {
 }
 
 impl ByteLimiter {
-    /// Creates a limit of `most` bytes; 0 means no limit.
+    /// Creates a limit of `limit` bytes; 0 means no limit.
     #[must_use]
-    pub fn new(most: usize) -> Arc<Self> {
+    pub fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
-            most: if most == 0 { usize::MAX } else { most },
+            limit: if limit == 0 { usize::MAX } else { limit },
             usage: Mutex::default(),
         })
     }
@@ -126,14 +126,14 @@ impl Charge {
     /// 413 when this charge alone would exceed the holder's share; 429 when other charges must be returned
     /// first.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Status> {
-        let most = self.limiter.most;
-        let share = self.share.of(most);
+        let limit = self.limiter.limit;
+        let share = self.share.of(limit);
         if self.share != Share::Exempt && self.bytes.saturating_add(bytes) > share {
             return Err(too_large(share));
         }
         let mut usage = self.limiter.usage.lock();
-        let own = usage.by_holder.get(&self.holder).copied().unwrap_or_default();
-        let fits = own.saturating_add(bytes) <= share && usage.all.saturating_add(bytes) <= most;
+        let holder_bytes = usage.by_holder.get(&self.holder).copied().unwrap_or_default();
+        let fits = holder_bytes.saturating_add(bytes) <= share && usage.all.saturating_add(bytes) <= limit;
         if !fits && self.share != Share::Exempt {
             drop(usage);
             return Err(full());
@@ -152,10 +152,10 @@ impl Charge {
 
     /// Returns all but `bytes` of the charge.
     pub fn shrink_to(&mut self, bytes: usize) {
-        let less = self.bytes.saturating_sub(bytes);
-        if less > 0 {
-            self.limiter.usage.lock().give_back(&self.holder, less);
-            self.bytes -= less;
+        let excess = self.bytes.saturating_sub(bytes);
+        if excess > 0 {
+            self.limiter.usage.lock().give_back(&self.holder, excess);
+            self.bytes -= excess;
         }
     }
 
@@ -166,7 +166,7 @@ impl Charge {
     }
 }
 
-impl Reservation {
+impl Usage {
     fn add(&mut self, holder: &Arc<str>, bytes: usize) {
         if bytes > 0 {
             self.all += bytes;

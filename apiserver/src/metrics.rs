@@ -1,8 +1,7 @@
 //! `/metrics`, with the names and labels that dashboards for Kubernetes API servers expect
 //! (docs/reference.md, "Health, metrics, stopping").
 //!
-//! Resource labels come only from the routes of the API, so requests to invented paths add no series (probe
-//! 45).
+//! Resource labels come only from the routes of the API, so requests to invented paths add no series.
 
 mod admission;
 mod labels;
@@ -29,7 +28,7 @@ use prometheus_client::registry::Registry;
 
 pub use self::admission::AdmissionMetrics;
 pub(crate) use self::labels::Labels;
-use self::labels::{Outcome, Place, RequestLabels, Termination, WatchLabels, WatchList};
+use self::labels::{BaseLabels, BodyLabels, Outcome, Termination, WatchLabels, WatchList};
 #[cfg(feature = "policies")]
 pub use self::policies::PolicyMetrics;
 pub use self::read::Series;
@@ -51,8 +50,8 @@ const WATCH_LISTS: [f64; 17] = [
     0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 ];
 
-/// Buckets of the remaining lifetime of client certificates, in seconds: zero, half an hour, hours, days,
-/// weeks, months, a year.
+/// Buckets of the remaining lifetime of client certificates, in seconds: zero, then from half an hour to two
+/// years.
 const CERTIFICATE_LIFE: [f64; 15] = [
     0.0,
     1800.0,
@@ -103,10 +102,10 @@ pub struct Metrics {
     registry: Mutex<Registry>,
     requests: Family<Outcome, Counter>,
     durations: Family<Labels, Histogram, fn() -> Histogram>,
-    service_levels: Family<Place, Histogram, fn() -> Histogram>,
-    sizes: Family<Place, Histogram, fn() -> Histogram>,
-    bodies: Family<RequestLabels, Histogram, fn() -> Histogram>,
-    long_running: Family<Place, Gauge>,
+    service_levels: Family<BaseLabels, Histogram, fn() -> Histogram>,
+    sizes: Family<BaseLabels, Histogram, fn() -> Histogram>,
+    bodies: Family<BodyLabels, Histogram, fn() -> Histogram>,
+    long_running: Family<BaseLabels, Gauge>,
     in_flight: Family<RequestKind, Gauge>,
     terminations: Family<Termination, Counter>,
     watch_events: Family<WatchLabels, Counter>,
@@ -121,7 +120,7 @@ pub struct Metrics {
     health: Family<HealthCheck, Gauge<f64, AtomicU64>>,
 }
 
-/// Counters of the events of one watch, which need no lookups.
+/// Counters of the events of one watch, which are looked up once.
 pub(crate) struct WatchMeter {
     events: Counter,
     sizes: Histogram,
@@ -225,120 +224,121 @@ impl Metrics {
     // The exposition format appends `_total` to the names of counters.
     fn register_own(&self) {
         let mut registry = self.registry.lock();
-        let to = &mut *registry;
-        to.register(
+        let target = &mut *registry;
+        target.register(
             "apiserver_request",
             "Number of answered requests",
             self.requests.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_request_duration_seconds",
             "Seconds from a request's arrival to the last byte of its response",
             self.durations.clone(),
         );
         // Dashboards use this metric for service levels. Calls of a hub's webhooks are included, since they
         // are rare.
-        to.register(
+        target.register(
             "apiserver_request_sli_duration_seconds",
             "Seconds from a request's arrival to the last byte of its response, including the webhooks of a hub",
             self.service_levels.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_response_sizes",
             "Bytes of responses",
             self.sizes.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_request_body_size_bytes",
             "Bytes of request bodies",
             self.bodies.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_longrunning_requests",
             "Number of open watches and proxied requests",
             self.long_running.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_current_inflight_requests",
             "Number of requests in flight",
             self.in_flight.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_request_terminations",
             "Requests that the server refused because of overload, or ended at a timeout, to protect itself",
             self.terminations.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_watch_events",
             "Number of sent watch events",
             self.watch_events.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_watch_events_sizes",
             "Bytes of watch events",
             self.watch_sizes.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_watch_list_duration_seconds",
             "Seconds from a watch's arrival until its initial events were sent",
             self.watch_lists.clone(),
         );
-        to.register(
+        target.register(
             "authenticated_user_requests",
             "Authenticated requests, by the kind of the user's name",
             self.users.clone(),
         );
-        to.register(
+        target.register(
             "authentication_attempts",
             "Authentications, by result",
             self.authentications.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_client_certificate_expiration_seconds",
             "Remaining validity of the requests' client certificates, in seconds",
             self.certificate_life.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_tls_handshake_errors",
             "Number of failed TLS handshakes",
             self.tls_errors.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_audit_event",
             "Number of audit events that were passed to the log",
             self.audit_events.clone(),
         );
-        to.register(
+        target.register(
             "apiserver_audit_error",
             "Number of lost audit events, by the plugin that lost them",
             self.audit_errors.clone(),
         );
-        to.register(
+        target.register(
             "kubernetes_healthcheck",
             "Health checks: 1 passes, 0 fails",
             self.health.clone(),
         );
-        to.register_collector(Box::new(process::Process));
+        target.register_collector(Box::new(process::Process));
     }
 
-    /// Counts an answered request. `bytes` and `seconds` are for the whole answer.
+    /// Counts an answered request. `bytes` and `seconds` are for the whole answer; they are not recorded for
+    /// a long-running request.
     pub(crate) fn answered(&self, labels: &Labels, code: u16, seconds: f64, bytes: u64, long_running: bool) {
         self.requests.get_or_create(&labels.outcome(code)).inc();
         if long_running {
             return;
         }
         self.durations.get_or_create(labels).observe(seconds);
-        let place = labels.place();
-        self.service_levels.get_or_create(&place).observe(seconds);
+        let base = labels.base();
+        self.service_levels.get_or_create(&base).observe(seconds);
         #[expect(clippy::cast_precision_loss, reason = "sizes beyond 2^52 bytes do not occur")]
-        self.sizes.get_or_create(&place).observe(bytes as f64);
+        self.sizes.get_or_create(&base).observe(bytes as f64);
     }
 
     /// Counts a completely read request body of `bytes` bytes.
     pub(crate) fn body(&self, labels: &Labels, bytes: usize) {
-        if let Some(sent) = labels.body() {
+        if let Some(body_labels) = labels.body() {
             #[expect(clippy::cast_precision_loss, reason = "bodies beyond 2^52 bytes do not occur")]
-            self.bodies.get_or_create(&sent).observe(bytes as f64);
+            self.bodies.get_or_create(&body_labels).observe(bytes as f64);
         }
     }
 
@@ -356,7 +356,7 @@ impl Metrics {
 
     /// Counts an open long-running request; the caller decreases the gauge when it ends.
     pub(crate) fn long_running(&self, labels: &Labels) -> Gauge {
-        let gauge = self.long_running.get_or_create_owned(&labels.place());
+        let gauge = self.long_running.get_or_create_owned(&labels.base());
         gauge.inc();
         gauge
     }
@@ -371,10 +371,10 @@ impl Metrics {
 
     /// Returns the counters of one watch's events.
     pub(crate) fn watch_meter(&self, labels: &Labels) -> WatchMeter {
-        let watched = labels.watched();
+        let watch_labels = labels.watch();
         WatchMeter {
-            events: self.watch_events.get_or_create_owned(&watched),
-            sizes: self.watch_sizes.get_or_create_owned(&watched),
+            events: self.watch_events.get_or_create_owned(&watch_labels),
+            sizes: self.watch_sizes.get_or_create_owned(&watch_labels),
         }
     }
 

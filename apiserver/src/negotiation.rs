@@ -1,8 +1,8 @@
 //! Negotiation of the form of an answer: the `Accept` header, `pretty`, and the forms that can be served.
 //!
-//! A clause that cannot be served is skipped, and is no error while another one can be served: Kubernetes'
+//! A clause that cannot be served is skipped, and is no error while another clause can be served: Kubernetes'
 //! own controllers prefer protobuf, which only Kubernetes' own kinds have (docs/reference.md, "Negotiation").
-//! Only a watch whose first choice is YAML is refused, as by kube-apiserver.
+//! However, a watch whose first choice is YAML is refused, as by kube-apiserver.
 
 use berth_apimachinery::Status;
 use http::HeaderMap;
@@ -76,7 +76,7 @@ pub(crate) enum Answer {
 /// Forms that a resource has in addition to the JSON of its objects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Forms {
-    /// Whether objects have table rows: objects that are only returned, without metadata, have none.
+    /// Whether objects have table rows. Objects without metadata, which are only returned, have none.
     pub(crate) tables: bool,
     /// Whether objects have protobuf messages.
     pub(crate) messages: bool,
@@ -134,11 +134,11 @@ pub(crate) fn negotiate(
         });
     }
     let clauses = in_order(text.split(',').filter_map(Clause::parse).collect());
-    let found = clauses
+    let accepted = clauses
         .iter()
         .find_map(|clause| clause.accept(answer, forms, pretty));
-    // Watches have no form in YAML: a watch is refused where the client prefers YAML.
-    let served = found.filter(|found| answer != Answer::Watch || found.encoding != Encoding::Yaml);
+    // Watches have no form in YAML: a watch is refused if the client prefers YAML.
+    let served = accepted.filter(|accepted| answer != Answer::Watch || accepted.encoding != Encoding::Yaml);
     served.ok_or_else(|| Status::not_acceptable(&offered(answer, forms)))
 }
 
@@ -146,7 +146,8 @@ pub(crate) fn negotiate(
 const EXACTLY_SORTED: usize = 12;
 
 /// Sorts the clauses by quality, highest first. A clause with a `*` comes after an exact clause that directly
-/// follows it, regardless of their qualities.
+/// follows it, regardless of their qualities. More clauses than [`EXACTLY_SORTED`] are sorted by quality and
+/// specificity instead.
 fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
     if clauses.len() > EXACTLY_SORTED {
         clauses.sort_by_key(|clause| std::cmp::Reverse((clause.quality, clause.specificity())));
@@ -166,20 +167,20 @@ fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
 /// to a refusal.
 pub(crate) fn wants_yaml(headers: &HeaderMap) -> bool {
     // Few requests use YAML, but every request is checked, so the check is cheap.
-    let named = headers
+    let is_named = headers
         .get_all(ACCEPT)
         .iter()
         .any(|value| value.to_str().is_ok_and(|text| text.contains("yaml")));
-    named && encoding_of_status(headers, false) == Some(Encoding::Yaml)
+    is_named && encoding_of_status(headers, false) == Some(Encoding::Yaml)
 }
 
 /// Whether the client prefers a `Status` in protobuf, about a resource that has messages.
 pub(crate) fn wants_protobuf(headers: &HeaderMap) -> bool {
-    let named = headers
+    let is_named = headers
         .get_all(ACCEPT)
         .iter()
         .any(|value| value.to_str().is_ok_and(|text| text.contains(PROTOBUF)));
-    named && encoding_of_status(headers, true) == Some(Encoding::Protobuf)
+    is_named && encoding_of_status(headers, true) == Some(Encoding::Protobuf)
 }
 
 fn encoding_of_status(headers: &HeaderMap, messages: bool) -> Option<Encoding> {
@@ -199,8 +200,8 @@ pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
         .filter_map(|value| value.to_str().ok());
     clauses.flat_map(|text| text.split(',')).any(|clause| {
         let mut parts = clause.split(';').map(str::trim);
-        let named = matches!(parts.next(), Some("gzip" | "x-gzip" | "*"));
-        named && !parts.any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+        let is_named = matches!(parts.next(), Some("gzip" | "x-gzip" | "*"));
+        is_named && !parts.any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
     })
 }
 
@@ -212,7 +213,7 @@ fn json(pretty: bool, answer: Answer) -> Encoding {
     }
 }
 
-/// These clients are interactive; programs set no `pretty`.
+/// Whether the client wants indented JSON: it sets `pretty`, or it is interactive (curl, Wget, a browser).
 fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
     if query.first("pretty").is_some() {
         return query.flag("pretty");

@@ -40,7 +40,7 @@ pub(crate) enum Match {
     NotOlderThan,
 }
 
-/// The options of get, list, watch and deletecollection.
+/// The options of list, watch and deletecollection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListOptions {
     pub(crate) labels: Selector,
@@ -300,9 +300,9 @@ impl DeleteOptions {
         })
     }
 
-    fn new(dry: &[&str], policy: Option<&str>, orphan: Option<bool>) -> Result<Self, Status> {
+    fn new(dry_run_values: &[&str], policy: Option<&str>, orphan: Option<bool>) -> Result<Self, Status> {
         let mut errors = Vec::new();
-        let dry_run = dry_run(dry, &mut errors);
+        let dry_run = dry_run(dry_run_values, &mut errors);
         if policy.is_some() && orphan.is_some() {
             let detail = "orphanDependents and deletionPropagation cannot be both set";
             errors.push(FieldError::invalid(
@@ -337,7 +337,7 @@ impl DeleteOptions {
         })
     }
 
-    /// The error 409 when the object is not the intended one.
+    /// Checks that the object is the intended one; the error is 409.
     pub(crate) fn check_preconditions(
         &self,
         resource: GroupResource,

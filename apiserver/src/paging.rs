@@ -21,7 +21,8 @@ pub(crate) struct Token {
     ns: String,
     /// Name of the last returned object.
     start: String,
-    /// Number of the cached listing of a computed resource; 0 for stored ones, whose revision is sufficient.
+    /// Number of the cached listing of a computed resource; 0 for stored resources, whose revision is
+    /// sufficient.
     #[serde(default)]
     listing: u64,
     /// Number of objects that follow in the list at `rv`, so that they are not counted for each page; 0 if
@@ -51,7 +52,7 @@ impl Token {
         self
     }
 
-    /// Number of objects that follow, where it is known.
+    /// Number of objects that follow, if it is known.
     pub(crate) fn left(&self) -> Option<usize> {
         (self.left > 0).then_some(self.left)
     }

@@ -27,8 +27,9 @@ pub(crate) enum PatchBody {
 /// need the merge rules of `schema` for lists.
 ///
 /// # Errors
-/// 400 for a body that is not a patch, 413 for too many operations or too large copies, 415 for an
-/// unknown format, 422 when an operation fails or the result is not an object or nested too deeply.
+/// 400 for a body that is not a patch or has a wrong directive, 413 for too many operations, 415 for an
+/// unknown format, 422 when an operation fails, the patch exceeds its budget, or the result is not an object
+/// or nested too deeply.
 pub fn patched(
     media_type: &str,
     bytes: &[u8],
@@ -43,7 +44,7 @@ pub fn patched(
     patch.apply(schema, value)
 }
 
-/// Media types of patches.
+// Media types of patches.
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
@@ -109,11 +110,12 @@ impl PatchBody {
     /// Applies the patch to `value`.
     ///
     /// # Errors
-    /// 422 when an operation or a test fails, 400 when a directive is wrong.
+    /// 422 when an operation or a test fails, the patch exceeds its budget, or the result is not an object or
+    /// nested too deeply; 400 when a directive is wrong; 415 for a strategic merge patch without `schema`.
     pub(crate) fn apply(&self, schema: Option<&Schema>, mut value: Value) -> Result<Value, Status> {
         match self {
             Self::Json(patch) => {
-                let patch = patch.as_ref().map_err(|refused| (**refused).clone())?;
+                let patch = patch.as_ref().map_err(|status| (**status).clone())?;
                 berth_apimachinery::patch::apply(patch, &mut value, &mut berth_apimachinery::patch::budget())
                     .map_err(of_json)?;
             }
@@ -144,7 +146,7 @@ impl PatchBody {
 impl Formats {
     fn accepted(self) -> Vec<&'static str> {
         let further = [(self.strategic, STRATEGIC), (self.apply, APPLY)];
-        let further = further.into_iter().filter(|(takes, _)| *takes);
+        let further = further.into_iter().filter(|(is_accepted, _)| *is_accepted);
         [JSON, MERGE]
             .into_iter()
             .chain(further.map(|(_, format)| format))
@@ -208,11 +210,11 @@ fn operations(bytes: &[u8]) -> Result<(Operations, Vec<String>), Status> {
             .map_err(|problem| Box::new(unprocessable(format!("operation {index}: {problem}"))))
     });
     let operations = operations.collect::<Result<_, _>>().map(Patch);
-    Ok((operations, strictly(list, &duplicates)))
+    Ok((operations, strict_problems(list, &duplicates)))
 }
 
 /// Problems of operations that strict validation reports, at most as many as for an object.
-fn strictly(list: &[Value], duplicates: &[String]) -> Vec<String> {
+fn strict_problems(list: &[Value], duplicates: &[String]) -> Vec<String> {
     let unknown = list.iter().enumerate().flat_map(|(index, operation)| {
         let names = operation.as_object().into_iter().flatten().map(|(name, _)| name);
         let unknown = names.filter(|name| !FIELDS.contains(&name.as_str()));
@@ -220,7 +222,7 @@ fn strictly(list: &[Value], duplicates: &[String]) -> Vec<String> {
     });
     let problems = decode::duplicate_fields(duplicates).into_iter().chain(unknown);
     problems
-        .take(decode::TOLD)
+        .take(decode::MAX_REPORTED)
         .map(|problem| format!("json patch {problem}"))
         .collect()
 }
@@ -316,7 +318,7 @@ mod tests {
         assert_eq!(problems, expected);
         let many = vec![r#"{"op":"test","path":"","value":{},"nope":1}"#; 1000].join(",");
         let (_, problems) = PatchBody::parse(JSON, format!("[{many}]").as_bytes(), PLAIN).unwrap();
-        assert_eq!(problems.len(), decode::TOLD);
+        assert_eq!(problems.len(), decode::MAX_REPORTED);
     }
 
     #[test]

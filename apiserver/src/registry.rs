@@ -52,8 +52,8 @@ pub use transaction::{Author, share_guards};
 pub(crate) use write::{Target, check_base};
 
 /// Highest number of attempts at a write without a required resource version, when the object is changed
-/// concurrently. Each conflict means that another write succeeded, so the number of writes in flight (200) is
-/// below this limit.
+/// concurrently. Each conflict means that another write succeeded. So this limit is above the number of
+/// writes in flight (200).
 pub(crate) const CONFLICT_ATTEMPTS: usize = 256;
 
 /// Served resources, and the only way to write their objects.
@@ -80,10 +80,10 @@ impl Registry {
     /// Returns the index of served resources; empty before the registry is built.
     #[must_use]
     pub fn index(&self) -> &Index {
-        static NOTHING: OnceLock<Index> = OnceLock::new();
+        static EMPTY: OnceLock<Index> = OnceLock::new();
         self.index
             .get()
-            .unwrap_or_else(|| NOTHING.get_or_init(Index::default))
+            .unwrap_or_else(|| EMPTY.get_or_init(Index::default))
     }
 
     /// Clock of in-process writes.
@@ -99,7 +99,7 @@ impl Registry {
     /// Returns one present object, as stored.
     ///
     /// # Errors
-    /// 404 when the object or the resource does not exist; errors of the store.
+    /// 404 when the object does not exist; errors of [`Registry::list`].
     pub async fn get(&self, key: &Key) -> Result<Arc<Object>, Status> {
         let list = self.list(key.resource).await?;
         list.get(&key.namespace, &key.name)
@@ -107,7 +107,8 @@ impl Registry {
             .ok_or_else(|| Status::not_found(key.resource, &key.name))
     }
 
-    /// Returns all present objects of one resource, as stored. Nothing is copied, so the call is cheap.
+    /// Returns all present objects of one resource, as stored. The objects are not copied, so the call is
+    /// cheap.
     ///
     /// # Errors
     /// 404 when the resource is not served, 405 when it is computed; errors of the store.
@@ -157,7 +158,7 @@ impl Registry {
         let origin = Origin {
             warnings: Some(call.warnings.clone()),
             annotations: Some(call.annotations.clone()),
-            // External policies have already admitted a body of another kind, unchanged.
+            // Policies and webhooks have already admitted a body with a schema of its own.
             asked: self
                 .preferred(key.resource)?
                 .subresource(subresource)

@@ -1,5 +1,5 @@
-//! Rendering of one object: its stored bytes where they have the requested form, otherwise a composition with
-//! as little copying as possible.
+//! Rendering of one object: its stored bytes if they have the requested form, otherwise a composition with as
+//! little copying as possible.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::negotiation::{MetaVersion, Shape};
 use crate::protobuf;
 use crate::served::ServedVersion;
 
-/// One object in one form. Nothing is copied until it is written.
+/// One object in one form. The stored object is not copied until it is written.
 #[derive(Clone, Debug)]
 pub(crate) enum RenderedObject<'a> {
     /// The stored object.
@@ -23,7 +23,7 @@ pub(crate) enum RenderedObject<'a> {
     InVersion(&'a str, &'a Object),
     /// The metadata of the object, after this head.
     Metadata(&'static [u8], &'a Object),
-    /// The object serialized again, where the served fields differ from the stored ones.
+    /// The object serialized again, if the served fields differ from the stored fields.
     Made(Bytes),
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum View {
 }
 
 impl View {
-    /// The view of any form except a table.
+    /// The view for `shape`; the rows of a table are from whole objects.
     pub(crate) fn of(shape: Shape) -> Self {
         match shape {
             Shape::Full | Shape::Table(_) => Self::Full,
@@ -144,7 +144,8 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// Returns the message of `object`, without an envelope: it is encoded once for each stored object.
+    /// Returns the message of `object`, without an envelope. A stored object is encoded once in its stored
+    /// version.
     pub(crate) fn of(&self, object: &Object) -> Bytes {
         let served = &self.served;
         let whole = match object.api_version() == &*served.api_version {
@@ -218,8 +219,8 @@ fn convert(served: &ServedVersion, object: &Object, parse: fn(&Object) -> Value)
         })
 }
 
-/// Returns the object without its managed fields, where the fields of `served` differ from the fields of the
-/// stored object.
+/// Returns the object without its managed fields, if the fields of `served` differ from the fields of the
+/// stored object; otherwise `None`.
 pub(crate) fn converted(served: &ServedVersion, object: &Object) -> Option<Value> {
     if object.api_version() == &*served.api_version {
         return None;

@@ -57,15 +57,15 @@ impl RequestInfo {
     /// Parses a request's method and target.
     ///
     /// # Errors
-    /// 400 when the path is not properly percent-encoded UTF-8, or a `/watch/` or `/proxy/` path ends there.
+    /// 400 when the path is not properly percent-encoded UTF-8, or ends directly after `/watch` or `/proxy`.
     pub fn parse(method: &Method, uri: &Uri) -> Result<Self, Status> {
         let path = decode_path(uri.path())?;
         let query = Query::parse(uri.query().unwrap_or_default());
         let mut info = Self::of_path(method, path, query)?;
         if info.is_resource && info.subresource == "proxy" && !info.rest.is_empty() {
             // Only one level is parsed: the API below the first proxy handles a further proxy.
-            let below = Self::of_path(method, format!("/{}", info.rest), info.query.clone());
-            info.inner = below.ok().map(Arc::new);
+            let inner = Self::of_path(method, format!("/{}", info.rest), info.query.clone());
+            info.inner = inner.ok().map(Arc::new);
         }
         Ok(info)
     }
@@ -109,22 +109,22 @@ impl RequestInfo {
         // A path begins with one slash; `//apis` is no served path.
         let trimmed = path.strip_prefix('/').unwrap_or(path).trim_end_matches('/');
         let mut parts: Vec<&str> = trimmed.split('/').collect();
-        let grouped = match parts[0] {
+        let has_group = match parts[0] {
             "api" => false,
             "apis" => true,
             _ => return Ok(()),
         };
         // `/api/v1` and `/apis/g/v` are discovery documents; only longer paths are resources.
-        if parts.len() < 3 + usize::from(grouped) {
+        if parts.len() < 3 + usize::from(has_group) {
             return Ok(());
         }
         self.is_resource = true;
-        self.prefix = if grouped { "apis" } else { "api" };
-        if grouped {
+        self.prefix = if has_group { "apis" } else { "api" };
+        if has_group {
             self.group = parts[1].to_owned();
         }
-        self.version = parts[1 + usize::from(grouped)].to_owned();
-        parts.drain(..2 + usize::from(grouped));
+        self.version = parts[1 + usize::from(has_group)].to_owned();
+        parts.drain(..2 + usize::from(has_group));
         self.read_verb(&mut parts, method)?;
         self.read_resource(&parts);
         self.settle_collections();
@@ -159,8 +159,8 @@ impl RequestInfo {
         if parts[0] == "namespaces" && parts.len() > 1 {
             parts[1].clone_into(&mut self.namespace);
             // A namespace contains no namespaces: such a path would be an unknown subresource.
-            let own = |part: &str| NAMESPACE_SUBRESOURCES.contains(&part) || part == "namespaces";
-            if parts.len() > 2 && !own(parts[2]) {
+            let is_own_part = |part: &str| NAMESPACE_SUBRESOURCES.contains(&part) || part == "namespaces";
+            if parts.len() > 2 && !is_own_part(parts[2]) {
                 parts = &parts[2..];
             }
         }
@@ -178,7 +178,7 @@ impl RequestInfo {
     }
 
     /// Corrects the verbs of requests without a name: a get is a list or a watch, and a delete is a
-    /// deletecollection.
+    /// deletecollection. Their name is the name in the field selector, if there is one.
     fn settle_collections(&mut self) {
         if !self.name.is_empty() {
             return;

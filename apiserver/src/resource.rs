@@ -18,13 +18,13 @@ use crate::request_info::RequestInfo;
 /// One resource of one group, in all its versions.
 #[derive(Clone)]
 pub struct Resource {
-    /// Kind of the objects: names, schema, rules and columns. Its `verbs` are the served ones.
+    /// Kind of the objects: names, schema, rules and columns. Its `verbs` are the served verbs.
     pub kind: Arc<dyn Kind>,
     /// Source of the objects.
     pub backing: Backing,
     /// Subresources except `status`, which the server adds to every stored kind with `status: true`.
     pub subresources: Vec<Subresource>,
-    /// Effort of its writes in addition to the size of their bodies; `None` means no additional effort.
+    /// Effort of its requests in addition to the size of their bodies; `None` means no additional effort.
     pub effort: Option<Effort>,
     /// Reason why verbs other than the kind's are not served; `None` means the message of Kubernetes.
     pub refusal: Option<&'static str>,
@@ -83,19 +83,22 @@ impl Resource {
     /// Effort of the program's own part of a request, from the handlers that answer it.
     #[must_use]
     pub fn effort_of(&self, info: &RequestInfo) -> usize {
-        let own = self.effort.as_ref().map_or(0, |effort| effort(info));
-        let answered = match (info.subresource.as_str(), &self.backing) {
+        let resource_effort = self.effort.as_ref().map_or(0, |effort| effort(info));
+        let handler_effort = match (info.subresource.as_str(), &self.backing) {
             ("", Backing::Computed(handler)) => handler.effort(info),
             ("", _) => 0,
             (name, _) => {
-                let known = self.subresources.iter().find(|known| known.name == name);
-                known.map_or(0, |known| known.handler.effort(info))
+                let subresource = self
+                    .subresources
+                    .iter()
+                    .find(|subresource| subresource.name == name);
+                subresource.map_or(0, |subresource| subresource.handler.effort(info))
             }
         };
-        own.saturating_add(answered)
+        resource_effort.saturating_add(handler_effort)
     }
 
-    /// Sets the reason `why` verbs other than the kind's are refused.
+    /// Sets the reason (`why`) for the refusal of verbs other than the kind's.
     #[must_use]
     pub fn refusing(mut self, why: &'static str) -> Self {
         self.refusal = Some(why);

@@ -8,7 +8,7 @@ use crate::served::ServedVersion;
 
 /// Highest number of comparisons in one list: a hundred terms for each of a million objects, which take some
 /// seconds.
-const MOST: u64 = 100_000_000;
+const COMPARISONS_LIMIT: u64 = 100_000_000;
 
 #[derive(Clone, Copy)]
 enum Field {
@@ -25,7 +25,7 @@ pub(crate) struct Selection {
     namespace: Option<String>,
     labels: Selector,
     /// Labels that every selected object has.
-    needed: LabelPrint,
+    required_labels: LabelPrint,
     fields: Vec<(Field, bool, String)>,
     /// Selectable fields that the kind defines.
     others: &'static [SelectableField],
@@ -46,7 +46,7 @@ impl Selection {
         let mut selection = Self {
             namespace: (!namespace.is_empty()).then(|| namespace.to_owned()),
             labels: labels.clone(),
-            needed: labels.needs(),
+            required_labels: labels.needs(),
             fields: Vec::with_capacity(fields.terms.len() + 1),
             others: served.kind().selectable(),
         };
@@ -96,7 +96,7 @@ impl Selection {
 
     /// Budget for comparing the objects of one list with the selectors.
     pub(crate) fn budget(&self) -> Budget {
-        Budget::new("selecting by labels and fields", MOST, 0)
+        Budget::new("selecting by labels and fields", COMPARISONS_LIMIT, 0)
     }
 
     /// Whether the selection is only a namespace.
@@ -123,14 +123,14 @@ impl Selection {
             }
     }
 
-    /// Whether `object` matches by labels, name and namespace: the handler that computed it has checked the
-    /// rest.
+    /// Whether `object` matches by labels, name and namespace: the handler that computed the object has
+    /// compared the other fields.
     pub(crate) fn matches_metadata(&self, object: &Object) -> bool {
         self.selects_labels(object) && self.selects_fields(object, None)
     }
 
     fn selects_labels(&self, object: &Object) -> bool {
-        object.print().covers(self.needed) && self.labels.matches(object.meta().labels())
+        object.print().covers(self.required_labels) && self.labels.matches(object.meta().labels())
     }
 
     /// Whether `object` matches the field selector. Without `texts`, the fields that the kind defines are not
@@ -141,8 +141,8 @@ impl Selection {
             let same = match field {
                 Field::Name => meta.name() == *wanted,
                 Field::Namespace => meta.namespace() == *wanted,
-                Field::Other(place) => match texts {
-                    Some(texts) => *texts[*place] == **wanted,
+                Field::Other(index) => match texts {
+                    Some(texts) => *texts[*index] == **wanted,
                     None => return true,
                 },
             };
@@ -158,8 +158,8 @@ fn field(served: &ServedVersion, path: &str) -> Result<Field, Status> {
         _ => {}
     }
     let others = served.kind().selectable();
-    if let Some(found) = others.iter().position(|field| field.path == path) {
-        return Ok(Field::Other(found));
+    if let Some(index) = others.iter().position(|field| field.path == path) {
+        return Ok(Field::Other(index));
     }
     let known = ["metadata.name", "metadata.namespace"]
         .into_iter()

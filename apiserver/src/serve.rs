@@ -31,14 +31,15 @@ use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::tls;
 
-/// Interval of freeing data that are cached for expected requests that were not sent.
+/// Interval at which expired cached data are freed.
 const TIDY: Duration = Duration::from_mins(1);
 
 /// Limits of connections. The defaults are kube-apiserver's for aggregated servers.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ConnectionLimits {
-    /// Concurrent requests on one HTTP/2 connection: an aggregator sends all of them over one.
+    /// Concurrent requests on one HTTP/2 connection: an aggregator sends all its requests over one
+    /// connection.
     pub streams: u32,
     /// Timeout of the TLS handshake.
     pub handshake: Duration,
@@ -73,7 +74,7 @@ impl Default for ConnectionLimits {
 /// Configuration of a server.
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// Address to listen on; port 0 picks a free one.
+    /// Address of the server; port 0 selects a free port.
     pub address: SocketAddr,
     /// The serving certificate, which is resolved at each handshake, so that it can be replaced at any time.
     pub certificate: Arc<dyn ResolvesServerCert>,
@@ -81,7 +82,7 @@ pub struct ServerConfig {
     pub chain: ChainConfig,
     /// The program's own routes without authentication (`/admission/…`). They take precedence over the API.
     pub open_routes: Router,
-    /// Separate address for `open_routes`, at which nothing else is served.
+    /// Separate address, which serves only `open_routes`.
     pub open_address: Option<SocketAddr>,
     /// Limits of connections.
     pub connections: ConnectionLimits,
@@ -134,7 +135,7 @@ pub struct Server {
     open_address: Option<SocketAddr>,
     listener: TcpListener,
     open_listener: Option<TcpListener>,
-    serving: ServeState,
+    state: ServeState,
 }
 
 struct ServeState {
@@ -178,16 +179,21 @@ impl Server {
             }
             None => (None, None),
         };
-        let (inside, apart) = if open_address.is_some() {
+        let (routes, separate_routes) = if open_address.is_some() {
             (Router::new(), config.open_routes)
         } else {
             (config.open_routes, Router::new())
         };
         let limits = config.connections;
-        let serving = ServeState {
+        let state = ServeState {
             acceptor: TlsAcceptor::from(Arc::new(tls)),
-            endpoint: Arc::new(connection::Endpoint::new(&chain, inside, limits, metrics.clone())),
-            open_endpoint: Arc::new(connection::Endpoint::only_open(&chain, apart, limits, metrics)),
+            endpoint: Arc::new(connection::Endpoint::new(&chain, routes, limits, metrics.clone())),
+            open_endpoint: Arc::new(connection::Endpoint::only_open(
+                &chain,
+                separate_routes,
+                limits,
+                metrics,
+            )),
             health,
             audit,
             shutdown_delay: config.shutdown_delay,
@@ -199,11 +205,11 @@ impl Server {
             open_address,
             listener,
             open_listener,
-            serving,
+            state,
         })
     }
 
-    /// Address of the open routes, if it is a separate one.
+    /// Address of the open routes, if they have a separate address.
     #[must_use]
     pub fn open_address(&self) -> Option<SocketAddr> {
         self.open_address
@@ -219,7 +225,7 @@ impl Server {
     #[must_use]
     pub fn start(self) -> RunningServer {
         let stop = CancellationToken::new();
-        let task = tokio::spawn(self.serving.run(self.listener, self.open_listener, stop.clone()));
+        let task = tokio::spawn(self.state.run(self.listener, self.open_listener, stop.clone()));
         RunningServer {
             address: self.address,
             stop,
@@ -257,20 +263,20 @@ impl ServeState {
     async fn run(self, listener: TcpListener, open_listener: Option<TcpListener>, stop: CancellationToken) {
         let mut connections = JoinSet::new();
         let finish = CancellationToken::new();
-        let red = self.wait_for_stop(&stop);
-        tokio::pin!(red);
-        let mut minutes = tokio::time::interval(TIDY);
-        minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let stop_signal = self.wait_for_stop(&stop);
+        tokio::pin!(stop_signal);
+        let mut tidy_interval = tokio::time::interval(TIDY);
+        tidy_interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let (accepted, endpoint) = tokio::select! {
-                () = &mut red => break,
+                () = &mut stop_signal => break,
                 accepted = listener.accept() => (accepted, &self.endpoint),
                 accepted = accept(open_listener.as_ref()) => (accepted, &self.open_endpoint),
                 Some(ended) = connections.join_next() => {
                     report(ended);
                     continue;
                 }
-                _ = minutes.tick() => {
+                _ = tidy_interval.tick() => {
                     self.endpoint.tidy().await;
                     continue;
                 }
@@ -303,7 +309,8 @@ impl ServeState {
         }
     }
 
-    /// Waits for the signal to stop, makes readiness fail, and waits until load balancers have noticed.
+    /// Waits for the signal to stop, makes readiness fail, and waits for the shutdown delay, in which load
+    /// balancers notice this.
     async fn wait_for_stop(&self, stop: &CancellationToken) {
         stop.cancelled().await;
         self.health.stop();
@@ -325,8 +332,8 @@ impl ServeState {
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), BindError> {
     let failed = |problem| BindError::Listen { address, problem };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let bound = listener.local_addr().map_err(failed)?;
-    Ok((listener, bound))
+    let local_address = listener.local_addr().map_err(failed)?;
+    Ok((listener, local_address))
 }
 
 /// Accepts the next connection; pending forever without a listener.
@@ -337,15 +344,15 @@ async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, Socket
     }
 }
 
-/// Reports the end of a connection's task. The task does not panic: panics of requests are caught within it.
+/// Reports a panic of a connection's task. A panic of a request is not reported here: the task catches it.
 fn report(ended: Result<(), JoinError>) {
     if let Err(problem) = ended {
         tracing::error!(%problem, "the task of a connection panicked, and its requests got no answer; report it as a bug, with this line");
     }
 }
 
-/// Waits after an error of `accept`. Such errors are either about one connection that has already ended, or
-/// about missing file descriptors, for which only waiting helps.
+/// Waits after an error of `accept`, unless the error is about one connection that has already ended. Other
+/// errors are about missing file descriptors, for which only waiting helps.
 async fn back_off(problem: &io::Error) {
     let is_connection_error = matches!(
         problem.kind(),
@@ -357,7 +364,7 @@ async fn back_off(problem: &io::Error) {
     }
 }
 
-/// Parts that the program's own routes share with the API when the program registers its own metrics.
+/// Access to the metrics before the start, for programs that register their own metrics.
 impl ServerConfig {
     /// The metrics of this server.
     #[must_use]

@@ -84,7 +84,7 @@ impl ServedVersion {
         }
     }
 
-    /// Whether resource versions are valid only in this process, so that a future one is from another
+    /// Whether resource versions are valid only in this process, so that a future version is from another
     /// replica.
     #[must_use]
     pub fn own_sequence(&self) -> bool {
@@ -95,8 +95,8 @@ impl ServedVersion {
         }
     }
 
-    /// Whether Kubernetes' programs parse the kind into a type of its own, which rejects values of other
-    /// types, as for Kubernetes' own kinds. Custom resources are validated only by their schemas.
+    /// Whether bodies of the kind are treated like bodies of Kubernetes' built-in kinds, whose Go types
+    /// reject values of other types. Custom resources are validated only by their schemas.
     #[must_use]
     pub(crate) fn has_own_type(&self) -> bool {
         self.info().strategic
@@ -107,7 +107,7 @@ impl ServedVersion {
         self.merging.get_or_init(|| MergeSchema::of(self))
     }
 
-    /// Subresource with a name, except `status` of a stored kind.
+    /// Returns the subresource `name` of the program; the library's own `status` is not included.
     #[must_use]
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.resource.subresources.iter().find(|have| have.name == name)

@@ -10,8 +10,8 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Future that is ready once a token is cancelled.
 ///
-/// The token's own future takes a shared lock at every poll, and a thousand connections poll theirs at
-/// every event they send. This one reads the token only when the token has woken it.
+/// The token's own future takes a shared lock at every poll, and a thousand connections poll such a future at
+/// every event that they send. This future reads the token only when the token has woken it.
 #[derive(Debug)]
 pub(crate) struct Signal(FuturesUnordered<WaitForCancellationFutureOwned>);
 

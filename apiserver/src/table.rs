@@ -35,8 +35,9 @@ impl Include {
     }
 }
 
-/// Bytes before a row's cells; the next constant has those between the cells and the object.
+/// Bytes before the cells of a row.
 const CELLS: &[u8] = br#"{"cells":["#;
+/// Bytes between the cells and the object of a row.
 const OBJECT: &[u8] = br#"],"object":"#;
 
 /// Form of the rows of one request.
@@ -126,7 +127,7 @@ impl TableForm {
     }
 }
 
-/// Returns the row of an object whose kind has no columns.
+/// Returns the row of an object without columns of its own: name and age.
 pub(crate) fn plain_rows(value: &Value) -> Rows {
     let metadata = &value["metadata"];
     let age = metadata["creationTimestamp"]

@@ -132,7 +132,7 @@ where
 pub(crate) struct Toy {
     /// Gate that lets requests to `slow` continue.
     pub(crate) gate: tokio::sync::Notify,
-    /// Number of requests to `slow` that have arrived.
+    /// Number of requests to `slow` that have arrived, and of requests to `counting` in progress.
     pub(crate) waiting: std::sync::atomic::AtomicUsize,
 }
 
@@ -222,7 +222,7 @@ impl Api for Toy {
 }
 
 impl Toy {
-    /// Lets every waiting request continue, after `count` of them have arrived.
+    /// Waits until `count` requests to `slow` or `counting` have arrived.
     pub(crate) async fn arrived(&self, count: usize) {
         eventually(|| self.waiting.load(std::sync::atomic::Ordering::SeqCst) >= count).await;
     }
@@ -238,7 +238,7 @@ pub(crate) async fn eventually(condition: impl Fn() -> bool) {
 }
 
 /// Creates a pipeline for `api` that trusts `clients` and `proxies` (by the name `front-proxy`), admits
-/// anonymous requests and allows everything to user `alice`, and `/open` to every user.
+/// anonymous requests, and allows everything to user `alice` and the always-allowed paths to every user.
 pub(crate) fn chain_config(api: Arc<Toy>, clients: &Ca, proxies: &Ca) -> ChainConfig {
     let request_header = RequestHeaderTrust::new(proxies.pool(), vec!["front-proxy".to_owned()]);
     let rule = Rule(|attributes: &Attributes| {

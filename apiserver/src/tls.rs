@@ -1,9 +1,10 @@
 //! The TLS side of the server: protocol versions, ALPN, and a verifier of client certificates that leaves the
 //! decision to each request.
 //!
-//! An unknown certificate must lead to a 401 `Status`, not to a TLS alert, and its rights depend on its CA
-//! (client identity, or the right to name another user). Both are decided for each request, so the handshake
-//! requests a certificate and only checks that the peer has its key (docs/reference.md, "Identity").
+//! An unknown certificate must lead to a 401 `Status`, not to a TLS alert. The rights of a certificate depend
+//! on its CA (client identity, or the right to name another user). The trust in a certificate and its rights
+//! are decided for each request, so the handshake requests a certificate and only checks that the peer has
+//! its key (docs/reference.md, "Identity").
 
 use std::sync::Arc;
 

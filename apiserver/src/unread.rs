@@ -34,7 +34,7 @@ struct State {
 }
 
 impl Patience {
-    /// Returns the time limit of the present task, or an unused limit for a task without one (HTTP/1.1,
+    /// Returns the time limit of the present task, or an unused limit for a task without a limit (HTTP/1.1,
     /// tests).
     pub(crate) fn of_task() -> Self {
         PATIENCE.try_with(Clone::clone).unwrap_or_default()
@@ -63,13 +63,13 @@ where
 {
     fn execute(&self, future: F) {
         let patience = Patience::default();
-        let bounded = StreamTask {
+        let task = StreamTask {
             future: Box::pin(PATIENCE.scope(patience.clone(), future)),
             patience,
             progress: 0,
-            waiting: None,
+            timer: None,
         };
-        drop(tokio::spawn(bounded));
+        drop(tokio::spawn(task));
     }
 }
 
@@ -77,9 +77,9 @@ where
 struct StreamTask<F> {
     future: Pin<Box<F>>,
     patience: Patience,
-    /// Value of the counter at the start of `waiting`.
+    /// Value of the counter at the start of `timer`.
     progress: u32,
-    waiting: Option<Pin<Box<Sleep>>>,
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<F: Future> Future for StreamTask<F> {
@@ -95,13 +95,13 @@ impl<F: Future> Future for StreamTask<F> {
             return Poll::Pending;
         }
         let progress = state.progress.load(Ordering::Relaxed);
-        if self.waiting.is_none() || self.progress != progress {
+        if self.timer.is_none() || self.progress != progress {
             let until = Instant::now() + Duration::from_millis(longest.into());
             self.progress = progress;
-            self.waiting = Some(Box::pin(tokio::time::sleep_until(until)));
+            self.timer = Some(Box::pin(tokio::time::sleep_until(until)));
         }
-        match &mut self.waiting {
-            Some(waiting) => waiting.as_mut().poll(context),
+        match &mut self.timer {
+            Some(timer) => timer.as_mut().poll(context),
             None => Poll::Pending,
         }
     }

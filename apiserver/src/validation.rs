@@ -36,7 +36,7 @@ pub(crate) fn metadata(value: &Value, served: &ServedVersion, old: Option<&Value
     errors
 }
 
-/// Errors in the labels, annotations and owners of an object that needs no name (a review).
+/// Errors in the labels and annotations of an object that needs no name (a review).
 pub(crate) fn unnamed(value: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if let Some(fields) = value["metadata"].as_object() {
@@ -51,16 +51,16 @@ fn text<'a>(fields: &'a Fields, field: &str) -> &'a str {
 }
 
 fn names(fields: &Fields, served: &ServedVersion, errors: &mut Vec<FieldError>) {
-    let own = text(fields, "name");
-    if own.is_empty() {
+    let object_name = text(fields, "name");
+    if object_name.is_empty() {
         errors.push(FieldError::required(
             "metadata.name",
             "name or generateName is required",
         ));
     } else {
-        let verdict = name::path_segment(own).and_then(|()| served.kind().validate_name(own));
+        let verdict = name::path_segment(object_name).and_then(|()| served.kind().validate_name(object_name));
         if let Err(problem) = verdict {
-            errors.push(FieldError::invalid("metadata.name", own, problem));
+            errors.push(FieldError::invalid("metadata.name", object_name, problem));
         }
     }
     let prefix = text(fields, "generateName");
@@ -121,15 +121,16 @@ fn annotations(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Validates finalizers. Finalizers of Kubernetes' own kinds (`own`) must have a domain; for other kinds a
-/// missing domain is a warning.
-fn finalizers(fields: &Fields, own: bool, errors: &mut Vec<FieldError>) {
+/// Validates finalizers. Finalizers of Kubernetes' own kinds (`is_own_kind`) must have a domain; for other
+/// kinds, a missing domain is a warning.
+fn finalizers(fields: &Fields, is_own_kind: bool, errors: &mut Vec<FieldError>) {
     let list = strings(fields.get("finalizers"));
     for (index, finalizer) in list.iter().enumerate() {
-        let verdict = qualified_name(finalizer).and_then(|()| match own && !is_domain_qualified(finalizer) {
-            true => Err("name is neither a standard finalizer name nor is it fully qualified".to_owned()),
-            false => Ok(()),
-        });
+        let verdict =
+            qualified_name(finalizer).and_then(|()| match is_own_kind && !is_domain_qualified(finalizer) {
+                true => Err("name is neither a standard finalizer name nor is it fully qualified".to_owned()),
+                false => Ok(()),
+            });
         if let Err(problem) = verdict {
             errors.push(FieldError::invalid(
                 format!("metadata.finalizers[{index}]"),
@@ -218,7 +219,8 @@ fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that `text`, which is not empty, can be an `apiVersion`: any other text cannot identify a kind.
+/// Checks that `text` can be an `apiVersion`: otherwise it cannot identify a kind. An empty text is no error
+/// here.
 fn group_version(text: &str) -> Result<(), String> {
     match text.split('/').collect::<Vec<_>>()[..] {
         [""] => Ok(()),
@@ -236,11 +238,11 @@ fn strings(value: Option<&Value>) -> Vec<&str> {
 
 /// Checks the form `name` or `prefix/name` of label keys, annotation keys and finalizers.
 pub(crate) fn qualified_name(text: &str) -> Result<(), String> {
-    let (prefix, own) = match text.split_once('/') {
-        Some((prefix, own)) => (Some(prefix), own),
+    let (prefix, local_name) = match text.split_once('/') {
+        Some((prefix, local_name)) => (Some(prefix), local_name),
         None => (None, text),
     };
-    if own.contains('/') {
+    if local_name.contains('/') {
         return Err(
             "a qualified name must consist of a name and at most one prefix (e.g. 'example.com/MyName')"
                 .to_owned(),
@@ -252,10 +254,10 @@ pub(crate) fn qualified_name(text: &str) -> Result<(), String> {
         }
         name::dns_subdomain(prefix).map_err(|problem| format!("prefix part {problem}"))?;
     }
-    if own.is_empty() {
+    if local_name.is_empty() {
         return Err("name part must be non-empty".to_owned());
     }
-    part(own).map_err(|problem| format!("name part {problem}"))
+    part(local_name).map_err(|problem| format!("name part {problem}"))
 }
 
 fn label_value(text: &str) -> Result<(), String> {

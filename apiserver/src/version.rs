@@ -18,7 +18,7 @@ pub struct VersionInfo {
     pub git_tree_state: String,
     /// Time of the build, RFC 3339; empty when it is not known.
     pub build_date: String,
-    /// Go version, which clients expect; empty, since Berth has none.
+    /// Go version, which clients expect; `none`, since Berth is not built with Go.
     pub go_version: String,
     /// Name of the compiler.
     pub compiler: String,

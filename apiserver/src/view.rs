@@ -24,16 +24,16 @@ pub use origin::{Origin, OriginWrite};
 pub use source::ViewSource;
 
 /// Rules of a view of a registry's objects for one reader. The form of an object depends on that object
-/// alone, so that watches and lists agree. If it depends on other data, a change of these data requires new
-/// rules: watches by the former rules end with 410, so that clients list again.
+/// alone, so that watches and lists agree. If the form depends on other data, a change of these data requires
+/// new rules: watches by the former rules end with 410, so that clients list again.
 #[async_trait]
 pub trait ViewRules: Send + Sync + 'static {
     /// Whether `object` is visible. Called for every object, so it should be cheap (labels).
     fn sees(&self, object: &Object) -> bool;
 
     /// Returns the form of `object` in the view, with the same revision, name and UID. Also called for
-    /// invisible objects, since a write can make them visible. Returns the object itself where its form is
-    /// the stored one. A form without some fields should have no managed fields, since these name the missing
+    /// invisible objects, since a write can make them visible. Returns the object itself if its form is the
+    /// stored form. A form without some fields should have no managed fields, since these name the missing
     /// fields.
     fn show(&self, object: &Arc<Object>) -> Arc<Object>;
 
@@ -48,7 +48,7 @@ pub trait ViewRules: Send + Sync + 'static {
         true
     }
 
-    /// Ends when these rules are no longer valid. Must be cancel safe.
+    /// Waits until these rules are no longer valid. Must be cancel safe.
     async fn outlived(&self) {
         std::future::pending().await
     }

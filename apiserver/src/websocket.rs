@@ -1,5 +1,5 @@
-//! Opening handshake of a WebSocket (RFC 6455): a watch is answered with one message per event where its
-//! request opens a WebSocket (docs/reference.md, "Lists and watches").
+//! Opening handshake of a WebSocket (RFC 6455): a watch is answered with one message per event if its request
+//! opens a WebSocket (docs/reference.md, "Lists and watches").
 //!
 //! The answer is the same as for any watch, but with status 101; `serve` sends the lines of its body as
 //! messages once the connection has switched.
@@ -20,7 +20,7 @@ const VERSION: &str = "13";
 /// Suffix that RFC 6455 adds to the client's key.
 const KEY_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Prefix of a subprotocol that carries a token from a browser, and is never the selected one.
+/// Prefix of a subprotocol that carries a token from a browser, and is never selected.
 const TOKEN_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 
 /// Answer to a request that opens a WebSocket.
@@ -67,7 +67,7 @@ impl Handshake {
         }))
     }
 
-    /// Turns `response` into one that switches protocols.
+    /// Turns `response` into a response that switches protocols.
     pub(crate) fn switch(self, response: &mut Response<Body>) {
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
@@ -110,9 +110,9 @@ fn accept(key: &[u8]) -> String {
 
 /// Returns the client's first subprotocol, as in kube-apiserver: events have the same form in all of them.
 fn protocol(headers: &HeaderMap) -> Option<HeaderValue> {
-    let named = entries(headers, &SEC_WEBSOCKET_PROTOCOL)
+    let protocol = entries(headers, &SEC_WEBSOCKET_PROTOCOL)
         .find(|protocol| !protocol.is_empty() && !protocol.starts_with(TOKEN_PROTOCOL))?;
-    HeaderValue::from_str(named).ok()
+    HeaderValue::from_str(protocol).ok()
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
             .collect()
     }
 
-    const ASKED: [(&str, &str); 4] = [
+    const HANDSHAKE: [(&str, &str); 4] = [
         ("connection", "keep-alive, Upgrade"),
         ("upgrade", "WebSocket"),
         ("sec-websocket-version", "13"),
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_handshake_answers_the_key_and_takes_the_first_subprotocol_that_is_no_token() {
-        let mut request_headers = ASKED.to_vec();
+        let mut request_headers = HANDSHAKE.to_vec();
         let handshake = |request_headers: &[_]| {
             Handshake::of(&Method::GET, &headers(request_headers))
                 .unwrap()
@@ -159,20 +159,22 @@ mod tests {
     fn ordinary_requests_are_none_and_half_handshakes_are_refused() {
         let of = |request_headers: &[_]| Handshake::of(&Method::GET, &headers(request_headers));
         assert!(of(&[]).unwrap().is_none());
-        assert!(of(&ASKED[..1]).unwrap().is_none());
-        assert!(of(&ASKED[1..]).unwrap().is_none());
+        assert!(of(&HANDSHAKE[..1]).unwrap().is_none());
+        assert!(of(&HANDSHAKE[1..]).unwrap().is_none());
         assert!(
             of(&[("connection", "upgrade"), ("upgrade", "h2c")])
                 .unwrap()
                 .is_none()
         );
-        assert_eq!(of(&ASKED[..2]).unwrap_err().code, 400);
-        assert_eq!(of(&ASKED[..3]).unwrap_err().code, 400);
-        let mut short = ASKED;
+        assert_eq!(of(&HANDSHAKE[..2]).unwrap_err().code, 400);
+        assert_eq!(of(&HANDSHAKE[..3]).unwrap_err().code, 400);
+        let mut short = HANDSHAKE;
         short[3].1 = "dGhl";
         assert_eq!(of(&short).unwrap_err().code, 400);
         assert_eq!(
-            Handshake::of(&Method::HEAD, &headers(&ASKED)).unwrap_err().code,
+            Handshake::of(&Method::HEAD, &headers(&HANDSHAKE))
+                .unwrap_err()
+                .code,
             400
         );
     }

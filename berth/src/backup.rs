@@ -19,13 +19,13 @@ use clap::Args;
 
 use crate::encryption;
 
-/// The database's name in a data folder.
+/// File name of the database in a data folder.
 pub const FILE: &str = "berth.redb";
 /// Socket for backups in the data folder of a server.
 pub const SOCKET: &str = "backup.sock";
-/// The objects' name in a backup.
+/// File name of the objects in a backup.
 const OBJECTS: &str = "objects.backup";
-/// Further files of a data folder that are needed, so that kubeconfigs stay good.
+/// Further files of a data folder in a backup, so that existing kubeconfigs stay valid after a restore.
 const CERTIFICATES: [&str; 5] = [
     "ca.crt",
     "ca.key",
@@ -33,8 +33,8 @@ const CERTIFICATES: [&str; 5] = [
     "front-proxy-ca.key",
     "admin.kubeconfig",
 ];
-/// Maximal time between two parts from a server.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Maximum time to wait for more bytes from a server.
+const READ_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Arguments of `berth backup`.
 #[derive(Args, Clone, Debug)]
@@ -89,7 +89,7 @@ pub fn take(args: &BackupArgs) -> Result<()> {
         "{} exists: name a new folder for the backup",
         folder.display()
     );
-    // The backup has another name until it is whole.
+    // The backup has another name until it is complete.
     let mut partial = folder.clone().into_os_string();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
@@ -120,10 +120,10 @@ fn fill(args: &BackupArgs, folder: &Path) -> Result<Contents> {
     make_folder(folder)?;
     let path = folder.join(OBJECTS);
     let named = || path.display().to_string();
-    let mut file = private(&path).with_context(named)?;
+    let mut file = create_private(&path).with_context(named)?;
     objects(args, &mut file)?;
     file.sync_all().with_context(named)?;
-    // Values stay in the form that they have on disk.
+    // The written file is read again. Its values are not decrypted for this check.
     let mut written = BufReader::new(File::open(&path).with_context(named)?);
     let contents = backup::check(&mut written).with_context(named)?;
     for name in CERTIFICATES {
@@ -132,8 +132,8 @@ fn fill(args: &BackupArgs, folder: &Path) -> Result<Contents> {
     Ok(contents)
 }
 
-/// A new file for its owner only.
-fn private(path: &Path) -> io::Result<File> {
+/// Creates a file that only its owner may read and write.
+fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -141,7 +141,7 @@ fn private(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Copies a file of keys. Returns whether it exists.
+/// Copies a certificate, key or kubeconfig. Returns whether `from` exists.
 fn copy(from: &Path, to: &Path) -> Result<bool> {
     let content = match fs::read(from) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -151,7 +151,7 @@ fn copy(from: &Path, to: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes the objects of the running server, or of the file where none runs.
+/// Writes the objects of the running server, or of the file if no server runs.
 fn objects(args: &BackupArgs, out: &mut dyn Write) -> Result<Contents> {
     let file = args.data_dir.join(FILE);
     ensure!(
@@ -164,12 +164,12 @@ fn objects(args: &BackupArgs, out: &mut dyn Write) -> Result<Contents> {
     let socket = args.data_dir.join(SOCKET);
     match UnixStream::connect(&socket) {
         Ok(stream) => {
-            stream.set_read_timeout(Some(PATIENCE))?;
-            let mut checked = Tee {
+            stream.set_read_timeout(Some(READ_TIMEOUT))?;
+            let mut tee = Tee {
                 input: stream,
                 out: &mut out,
             };
-            let contents = backup::check(&mut checked).context("from the running server")?;
+            let contents = backup::check(&mut tee).context("from the running server")?;
             out.flush()?;
             Ok(contents)
         }
@@ -182,7 +182,7 @@ fn objects(args: &BackupArgs, out: &mut dyn Write) -> Result<Contents> {
     }
 }
 
-/// Copies its input to the output.
+/// Reader of `input` that copies the bytes to `out`.
 struct Tee<R, W> {
     input: R,
     out: W,
@@ -199,8 +199,8 @@ impl<R: Read, W: Write> Read for Tee<R, W> {
 /// Restores a backup. Blocks.
 ///
 /// # Errors
-/// When the backup is not whole, or there is a database and `--replace` is not set: the database then
-/// stays.
+/// When the backup is not complete, or a database exists and `--replace` is not set. In both cases an
+/// existing database stays.
 pub fn restore(args: &RestoreArgs) -> Result<()> {
     make_folder(&args.data_dir)?;
     let file = args.data_dir.join(FILE);
@@ -211,7 +211,7 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
             file.display()
         );
     }
-    let _held = exists.then(|| rescue::hold(&file)).transpose()?;
+    let _lock = exists.then(|| rescue::hold(&file)).transpose()?;
     let folder = args.from.is_dir().then_some(args.from.as_path());
     let mut input = input(&args.from)?;
     let old_file = exists.then(|| rescue::keep(&file)).transpose()?;
@@ -237,11 +237,11 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
             berth_commands::say!("restored {}", target.display());
         }
     }
-    opens(&file, args)
+    check_opens(&file, args)
 }
 
 /// Checks that a server can start from the database in `file`.
-fn opens(file: &Path, args: &RestoreArgs) -> Result<()> {
+fn check_opens(file: &Path, args: &RestoreArgs) -> Result<()> {
     let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
     match EmbeddedStore::open_encrypted(file, Limits::default(), &encryption) {
         Ok(_) => Ok(()),

@@ -1,7 +1,7 @@
 //! An error with its causes, on one line.
 
-/// `error` and its causes, outermost first, joined by colons. Some libraries write their causes into
-/// their own messages: a cause is left out where the message above ends with its text.
+/// `error` and its causes, outermost first, joined by colons. Some libraries write their causes into their
+/// own messages, so a cause is left out if the text before it ends with the cause already.
 pub fn told(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {

@@ -1,4 +1,4 @@
-//! `berth check`: checks the installation, and returns the remedies (docs/operate.md, "Checking"). The
+//! `berth check`: checks the installation, and prints the remedies (docs/operate.md, "Checking"). The
 //! command reads a standalone server or a hub as the user of the kubeconfig, and changes nothing.
 
 mod absent;
@@ -33,14 +33,14 @@ pub(crate) use started::ServerArguments;
 
 /// The largest page of a list.
 const PAGE: usize = 500;
-/// Highest number of objects of a resource that are considered.
+/// Number of read objects after which no further page is read.
 const MOST: usize = 20_000;
-/// The exit code where Berth is not installed, and nothing is wrong.
+/// The exit code if Berth is not installed, and nothing is wrong.
 const NOT_INSTALLED: u8 = 3;
-/// Path of the metrics with the ends of certificates.
+/// Path of the metrics, which have the expiry of certificates.
 const METRICS: &str = "/metrics";
 
-/// Checks and prints.
+/// Checks a server, and prints the findings. Returns the exit code.
 ///
 /// # Errors
 /// When no server answers.
@@ -66,7 +66,7 @@ pub(crate) struct CheckSubject<'a> {
     pub(crate) now: Timestamp,
 }
 
-/// Result of reading.
+/// Result of reading an object or a list.
 pub(crate) enum Read {
     Object(Value),
     Absent,
@@ -76,10 +76,10 @@ pub(crate) enum Read {
 impl CheckSubject<'_> {
     async fn all(&self, server: &ServerArgs) -> Result<Report> {
         let version = self.client.raw("/version").await?;
-        let stated: Value = serde_json::from_str(&version.text).unwrap_or_default();
-        let stated = stated["gitVersion"].as_str().unwrap_or("none").to_owned();
-        let standalone = stated.contains("+berth.");
-        let mut findings = vec![versions(&stated)];
+        let server_version: Value = serde_json::from_str(&version.text).unwrap_or_default();
+        let server_version = server_version["gitVersion"].as_str().unwrap_or("none").to_owned();
+        let standalone = server_version.contains("+berth.");
+        let mut findings = vec![versions(&server_version)];
         findings.push(judge::clock(version.date.as_deref(), self.now));
         findings.extend(self.credentials(server));
         let group = self.read(&format!("/apis/{API_VERSION}")).await?;
@@ -88,8 +88,8 @@ impl CheckSubject<'_> {
             findings,
             requests: None,
         };
-        // A registered API that does not answer gives another status than 404.
-        if !standalone && matches!(group, Read::Absent) && !self.runs().await? {
+        // A registered API that does not answer has another status than 404.
+        if !standalone && matches!(group, Read::Absent) && !self.has_deployment().await? {
             report.installed = false;
             report.findings.extend(self.not_installed().await?);
             return Ok(report);
@@ -120,7 +120,7 @@ impl CheckSubject<'_> {
         })
     }
 
-    /// The certificates of the kubeconfig.
+    /// Finding about the client certificate of the kubeconfig; empty if the certificate cannot be read.
     fn credentials(&self, server: &ServerArgs) -> Vec<Finding> {
         let mend = "a new kubeconfig (standalone: berth kubeconfig --user NAME)";
         let Ok(file) = berth_client::kubeconfig(server.kubeconfig.as_deref()) else {
@@ -145,7 +145,7 @@ impl CheckSubject<'_> {
             (None, Some(path)) => std::fs::read(path).ok(),
             (None, None) => None,
         };
-        let until = pem.and_then(|pem| judge::last_day(&pem).ok());
+        let until = pem.and_then(|pem| judge::last_expiry(&pem).ok());
         let finding = until.map(|until| judge::expiry("certificates", "kubeconfig", until, self.now, mend));
         finding.into_iter().collect()
     }
@@ -192,23 +192,30 @@ impl CheckSubject<'_> {
         })
     }
 
-    /// Findings about the requests without a place, with their number and the number of all requests,
-    /// where the caller may read decisions.
+    /// Findings about the requests without a place and about rules. If the caller may read decisions, the
+    /// numbers of requests are returned, too.
     async fn decisions(&self) -> Result<(Vec<Finding>, Option<Requests>)> {
-        let mut all = Vec::new();
+        let (mut all, mut cut) = (Vec::new(), Vec::new());
         for resource in ["decisions", "clusterdecisions"] {
-            if let Some(message) = self.pages(resource, &mut all).await? {
+            let mut some = Vec::new();
+            if let Some(message) = self.pages(resource, &mut some).await? {
                 let finding = Finding::ok("held", resource, message).but(Verdict::Unknown, "");
                 return Ok((vec![finding], None));
             }
+            if some.len() >= MOST {
+                let message = format!("only the first {} were read", some.len());
+                cut.push(Finding::ok("held", resource, message).but(Verdict::Note, ""));
+            }
+            all.append(&mut some);
         }
         let (mut findings, requests) = judge::held(&all);
+        findings.extend(cut);
         findings.extend(self.rules(&all).await?);
         Ok((findings, Some(requests)))
     }
 
-    /// Findings about rules that contradict the objects of a system. The report of any one of the
-    /// system's `decisions` has them.
+    /// Findings about rules that contradict the objects of a system. Every report of a system states the
+    /// rules, so one of the system's `decisions` is read.
     async fn rules(&self, decisions: &[Value]) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         for (system, path) in judge::one_of_each_system(decisions) {
@@ -226,8 +233,8 @@ impl CheckSubject<'_> {
         Ok(findings)
     }
 
-    /// Adds the objects of one of Berth's own resources to `all`, up to [`MOST`]. Returns the refusal,
-    /// if the caller may not read them.
+    /// Adds the objects of one of Berth's own resources to `all`, page by page, until `all` has [`MOST`]
+    /// objects. Returns the refusal, if the caller may not read the objects.
     async fn pages(&self, resource: &str, all: &mut Vec<Value>) -> Result<Option<String>> {
         let mut token = String::new();
         while all.len() < MOST {
@@ -250,10 +257,10 @@ impl CheckSubject<'_> {
     }
 }
 
-/// Comparison of the server's version with the version of this program.
-fn versions(stated: &str) -> Finding {
+/// Finding about the server's version, compared with the version of this program.
+fn versions(server_version: &str) -> Finding {
     let own = env!("CARGO_PKG_VERSION");
-    match stated.split_once("+berth.") {
+    match server_version.split_once("+berth.") {
         Some((_, server)) if server == own => {
             Finding::ok("versions", "server", format!("berth {own}, as this program"))
         }
@@ -266,11 +273,11 @@ fn versions(stated: &str) -> Finding {
             Verdict::Note,
             format!("take berth {server} here, or {own} there (docs/install.md, \"Upgrade\")"),
         ),
-        None => Finding::ok("versions", "hub", format!("Kubernetes {stated}")),
+        None => Finding::ok("versions", "hub", format!("Kubernetes {server_version}")),
     }
 }
 
-/// Whether Berth's own group answers.
+/// Finding about whether Berth's own group is served; `group` is the result of reading its resources.
 fn served(group: Read) -> Finding {
     match group {
         Read::Object(list) => {
@@ -292,7 +299,7 @@ fn served(group: Read) -> Finding {
     }
 }
 
-/// Finding about objects that may not be read.
+/// Finding about `subject`, which is not checked, since the caller may not read `path`.
 fn unread(area: &'static str, subject: &str, path: &str) -> Finding {
     let message = format!("{subject} not checked: you may not read {path}");
     let mend = match path {

@@ -1,4 +1,4 @@
-//! The command line. Flags have the names of kube-apiserver's flags, where it has such a flag.
+//! The command line. If kube-apiserver has a flag for the purpose, Berth's flag has the name of that flag.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -355,22 +355,22 @@ pub struct KubeconfigArgs {
     pub force: bool,
 }
 
-/// Parses `example.com`, `example.com:7443`, `[::1]:7443`.
+/// Parses a host with an optional port: `example.com`, `example.com:7443`, `[::1]:7443`.
 fn authority(text: &str) -> Result<Authority, String> {
     let expected = || "a host name, with or without a port, is expected".to_owned();
     let authority: Authority = text.parse().map_err(|_| expected())?;
-    let odd = text.contains('@') || authority.host().is_empty();
+    let is_invalid = text.contains('@') || authority.host().is_empty();
     // A text after the colon that is not a number is not a port.
     let has_port = text
         .rsplit_once(':')
         .is_some_and(|(_, port)| !port.ends_with(']'));
-    if odd || has_port && authority.port_u16().is_none() {
+    if is_invalid || has_port && authority.port_u16().is_none() {
         return Err(expected());
     }
     Ok(authority)
 }
 
-/// A number of bytes as Kubernetes writes quantities: `256Mi`, `1G`, `1048576`.
+/// Parses a number of bytes in the form of a Kubernetes quantity: `256Mi`, `1G`, `1048576`.
 fn bytes(text: &str) -> Result<usize, String> {
     let problem = || "a number of bytes is expected, such as 256Mi".to_owned();
     let quantity = berth_apimachinery::quantity::Quantity::parse(text).map_err(|_| problem())?;

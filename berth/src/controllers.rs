@@ -1,8 +1,7 @@
-//! The controllers in the program: their selection, their store, their metrics, and the events of
-//! decisions.
+//! The controllers in the program: their selection, leader election, metrics, and the events of decisions.
 //!
-//! The runtime is [`berth_engine::controller`]. Here it is joined with the server's registry, metrics and
-//! configuration. Every binding has an event, even if a client created the binding.
+//! The runtime is [`berth_engine::controller`]. This module connects the runtime with the server's registry,
+//! metrics and configuration. Bindings that clients create have events, too.
 
 mod election;
 mod event;
@@ -67,7 +66,7 @@ pub struct Environment<'a> {
     pub store: &'a Arc<dyn Store>,
     /// Whether this server does the work of a single server.
     pub leading: watch::Receiver<bool>,
-    /// Time for keeping events; zero is for ever.
+    /// Time for which events are kept; zero keeps them for ever.
     pub event_ttl: Duration,
     /// Further observer of bindings.
     pub history: Option<Arc<dyn BindObserver>>,
@@ -76,21 +75,22 @@ pub struct Environment<'a> {
 }
 
 impl Environment<'_> {
-    /// Starts the controllers of `selection` whose demands are served here. With events, it also starts the
-    /// writer of events and the removal of old events.
+    /// Starts the controllers of `selection` for dialects whose demands are served here or copied from a hub,
+    /// the writer of events, and the updates of conditions. If events are served here, it also starts the
+    /// removal of old events.
     ///
     /// # Errors
     /// When the engine has an observer of its bindings already.
     pub fn start(self, selection: Selection) -> Result<RunningControllers, berth_engine::AlreadySet> {
         let (sink, metrics) = (Arc::clone(self.sink), Arc::clone(self.metrics));
-        let (events, writing) = Events::spawn(self.engine, sink, metrics);
+        let (events, writer) = Events::spawn(self.engine, sink, metrics);
         let events = Arc::new(events);
         let observer = Arc::clone(&events) as Arc<dyn BindObserver>;
-        let heard = std::iter::once(observer).chain(self.history.clone());
-        self.engine.observe(Arc::new(Listeners(heard.collect())))?;
+        let observers = std::iter::once(observer).chain(self.history.clone());
+        self.engine.observe(Arc::new(Listeners(observers.collect())))?;
         let leading = self.leading.clone();
         let waits = waits::spawn(self.engine, self.modes, &events, leading.clone());
-        let mut tasks = vec![writing, waits];
+        let mut tasks = vec![writer, waits];
         tasks.push(validity::spawn(
             self.engine,
             self.modes,
@@ -130,11 +130,11 @@ impl Environment<'_> {
         let dialects = self.engine.dialects();
         let local = dialects.filter(|dialect| self.places(dialect.name()));
         let all = local.flat_map(|dialect| dialect.controllers().reconcilers(None));
-        let works = |reconciler: &Arc<dyn Reconciler>| {
-            let mut written = reconciler.writes().into_iter();
-            !reconciler.is_left_to_hub() || written.all(|resource| self.serves(resource))
+        let is_local = |reconciler: &Arc<dyn Reconciler>| {
+            let mut resources = reconciler.writes().into_iter();
+            !reconciler.is_left_to_hub() || resources.all(|resource| self.serves(resource))
         };
-        let names = all.filter(works).map(|reconciler| reconciler.name());
+        let names = all.filter(is_local).map(|reconciler| reconciler.name());
         names
             .filter(|name| selection.reconcilers.contains(name))
             .collect()
@@ -175,7 +175,7 @@ impl RunningControllers {
         self.controllers.look();
     }
 
-    /// Ends in order: running writes are completed. Queued events are lost.
+    /// Stops the controllers after their running writes are complete. Queued events are lost.
     pub async fn stop(self) {
         self.controllers.stop().await;
         for task in self.tasks {

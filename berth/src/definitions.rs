@@ -1,9 +1,8 @@
 //! CustomResourceDefinitions, standalone only: an empty list.
 //!
-//! `kubectl` sends an object whose kind cannot be patched (a Binding, a review) only after it has
-//! looked up whether the kind is a custom resource, and fails without an answer. Helm's charts look
-//! definitions up, and operators watch them. In this server every kind is built in, and none is a
-//! custom resource.
+//! Before `kubectl` sends an object whose kind cannot be patched (a Binding, a review), it looks up whether
+//! the kind is a custom resource, and fails without an answer. Helm's charts look definitions up, and
+//! operators watch them. In this server every kind is built in.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ struct Definition {
     schema: Schema,
 }
 
-/// The group to serve.
+/// The API group `apiextensions.k8s.io`, with CustomResourceDefinitions only.
 #[must_use]
 pub fn group() -> Group {
     let info = KindInfo {
@@ -48,8 +47,8 @@ pub fn group() -> Group {
         },
     }));
     let kind = Arc::new(Definition { info, schema });
-    let nothing = MemoryStore::new(Revision(1), Limits::default());
-    let resource = Resource::new(kind, Backing::Projected(Arc::new(nothing))).refusing(REFUSAL);
+    let store = MemoryStore::new(Revision(1), Limits::default());
+    let resource = Resource::new(kind, Backing::Projected(Arc::new(store))).refusing(REFUSAL);
     Group {
         name: GROUP,
         resources: vec![resource],

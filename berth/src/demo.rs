@@ -25,8 +25,7 @@ use crate::readable;
 use crate::serve::{Options, Signals, Standalone};
 use live::Live;
 
-/// Starts a server, plays the story, then serves until a termination signal (or ends, with the flag for
-/// that).
+/// Starts a server, plays the story, then serves until a termination signal, or ends with `--exit`.
 ///
 /// # Errors
 /// When the server cannot start, or a step of the story fails.
@@ -53,23 +52,28 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     let running = Standalone::start(options).await?;
     let kubeconfig = running.kubeconfig().to_owned();
     let mut client = Client::from_kubeconfig(&kubeconfig).await?;
-    // The story loads the clusters of the examples, whose agents do not run here.
-    let beating = Client::from_kubeconfig(&kubeconfig).await?;
-    let heartbeats = tokio::spawn(heartbeats::keep(beating, heartbeats::all(SystemClock.now())?));
-    let outcome = tell(&mut client, &kubeconfig).await;
+    // The story loads the clusters of the examples. Their agents do not run here, so the demo sends their
+    // heartbeats.
+    let heartbeat_client = Client::from_kubeconfig(&kubeconfig).await?;
+    let heartbeats = tokio::spawn(heartbeats::keep(
+        heartbeat_client,
+        heartbeats::all(SystemClock.now())?,
+    ));
+    let outcome = play_story(&mut client, &kubeconfig).await;
     if outcome.is_ok() && !args.exit {
         let console = console_of(&kubeconfig).await?;
-        // Before the address is printed: a reader of it may send a signal at once.
+        // The handlers are installed before the address is printed, since a reader of the address may send a
+        // signal at once.
         let signals = Signals::listen();
         berth_commands::say!("{}", commands(&kubeconfig.display().to_string(), &console.url()));
         // The console ends with the demo.
-        let showing = tokio::spawn(console.serve());
+        let console_task = tokio::spawn(console.serve());
         let result = match signals {
             Ok(signals) => running.until_signal(signals).await,
             Err(problem) => Err(problem),
         };
         heartbeats.abort();
-        showing.abort();
+        console_task.abort();
         result?;
     } else {
         heartbeats.abort();
@@ -78,8 +82,8 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     outcome
 }
 
-async fn tell(client: &mut Client, kubeconfig: &Path) -> Result<()> {
-    // Each example begins at the present time: on a slow machine, the earlier ones take a while.
+async fn play_story(client: &mut Client, kubeconfig: &Path) -> Result<()> {
+    // Each example begins at the present time, since the earlier examples take a while on a slow machine.
     let now = || SystemClock.now();
     berth_commands::say!("{}\n", heading("Which cluster does this go to, and why?"));
     story::openmcp(client, now()).await?;

@@ -12,7 +12,7 @@ use berth_storage::encryption::{Encryption, Key, Rule};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// Versions of the file.
+/// Accepted API versions of the file.
 const API_VERSION: [&str; 2] = ["apiserver.config.k8s.io/v1", "v1"];
 const KIND: &str = "EncryptionConfiguration";
 
@@ -54,11 +54,11 @@ struct NamedSecret {
     secret: String,
 }
 
-/// Reads `file`; without one nothing is encrypted.
+/// Reads `file`. Without a file, values are not encrypted.
 ///
 /// # Errors
-/// When the file cannot be read or has an unsupported setting: the message names its place, and the
-/// supported settings.
+/// When the file cannot be read or has an unsupported setting. The message names the place of the setting,
+/// and the supported settings.
 pub fn load(file: Option<&Path>) -> Result<Arc<Encryption>> {
     read_file(file).map(Arc::new)
 }
@@ -77,9 +77,9 @@ fn read_file(file: Option<&Path>) -> Result<Encryption> {
     let Some(file) = file else {
         return Ok(Encryption::default());
     };
-    let named = || format!("--encryption-provider-config: {}", file.display());
-    let text = std::fs::read_to_string(file).with_context(named)?;
-    read(&text).with_context(named)
+    let context = || format!("--encryption-provider-config: {}", file.display());
+    let text = std::fs::read_to_string(file).with_context(context)?;
+    read(&text).with_context(context)
 }
 
 fn read(text: &str) -> Result<Encryption> {
@@ -103,9 +103,9 @@ fn read_rule(rule: Resources) -> Result<Rule> {
     let mut keys = Vec::new();
     let mut writes_encrypted = None;
     for (index, provider) in rule.providers.into_iter().enumerate() {
-        let read = read_provider(provider).with_context(|| format!("providers[{index}]"))?;
-        writes_encrypted.get_or_insert(!read.is_empty());
-        keys.extend(read);
+        let provider_keys = read_provider(provider).with_context(|| format!("providers[{index}]"))?;
+        writes_encrypted.get_or_insert(!provider_keys.is_empty());
+        keys.extend(provider_keys);
     }
     let mut names = HashSet::new();
     for name in keys.iter().map(Key::name) {

@@ -56,7 +56,7 @@ mod with {
 
     use super::EtcdArgs;
 
-    /// The etcd at `servers`, with the settings of `args`.
+    /// Configuration of the store at `servers`, with the settings of `args`.
     ///
     /// # Errors
     /// When the file of credentials cannot be read or is invalid.
@@ -98,7 +98,7 @@ mod with {
     /// Opens the store at `servers`.
     ///
     /// # Errors
-    /// When none is named, or the store cannot be opened.
+    /// When `servers` is empty, or the store cannot be opened.
     pub(crate) async fn open(
         servers: &[String],
         args: &EtcdArgs,
@@ -147,7 +147,7 @@ mod without {
 
     use super::EtcdArgs;
 
-    /// Message of a program without etcd.
+    /// Error message of a program that is built without etcd.
     pub(crate) const MISSING: &str = "this berth was built without etcd: build it with `cargo build --release \
                                       --features etcd` (which needs protoc), or use --storage embedded";
 

@@ -19,8 +19,8 @@ use serde_json::json;
 use crate::readable;
 use crate::serve::{InMemory, Settings};
 
-/// Shows the files until Ctrl-C. All problems of the files go to standard error, and the exit code is
-/// then 2.
+/// Shows the files until Ctrl-C. Problems of the files are printed on standard error. If a file cannot be
+/// read at all, or a configuration is invalid, the exit code is 2.
 ///
 /// # Errors
 /// When the console cannot start.
@@ -44,14 +44,14 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
         rules: args.origin.rules,
         is_of_hub: false,
     };
-    let served = InMemory::serve(objects, settings, now).await?;
+    let in_memory = InMemory::serve(objects, settings, now).await?;
     let about = json!({
         "context": joined(&args.filename),
         "server": format!("files, decided for {}", berth_apimachinery::time::rfc3339(now)),
         "namespace": "default",
         "writes": false,
     });
-    let console = Console::over(page, readable::groups(), served.client(), about)
+    let console = Console::over(page, readable::groups(), in_memory.client(), about)
         .await
         .context("starting the console")?;
     console
@@ -72,7 +72,10 @@ fn joined(paths: &[PathBuf]) -> String {
     }
 }
 
-/// The objects of the readable files, or the reason why there are none.
+/// The objects of the files. Problems of single objects are printed on standard error.
+///
+/// # Errors
+/// The problems, if a file cannot be read at all or a configuration is invalid.
 pub(crate) fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<Object>)>, Vec<String>> {
     let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);
@@ -82,7 +85,7 @@ pub(crate) fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<
         return Err(unread.iter().map(ToString::to_string).collect());
     }
     let inputs = documents.into_iter().map(input);
-    // The findings about the files are the same as in `simulate`.
+    // Findings about the files are printed as by `berth simulate`.
     let simulation = Simulation::load(&dialects, &catalog, defaults, inputs, now);
     told(&unread, simulation.findings(), false)?;
     Ok(simulation.into_objects())

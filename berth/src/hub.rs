@@ -47,14 +47,15 @@ pub(crate) use gate::Gate;
 
 use crate::controllers::Sink;
 use events::HubEvents;
-use own_schedulers::Watchman;
+use own_schedulers::SchedulerMonitor;
 
 /// Name of the Lease of the leader among the replicas.
 pub(crate) const CONTROLLERS_LEASE: &str = "berth-controllers";
 /// The field manager of Berth's writes to its registration.
 const MANAGER: &str = "berth";
-/// Time limit of the first copies, so that the first answers are complete where the hub is near.
-const FIRST_COPIES: Duration = Duration::from_secs(10);
+/// Time limit of the wait for the first copies, so that the first answers are complete if the hub answers
+/// fast.
+const FIRST_COPIES_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection to a hub that authenticates and authorizes Berth's callers.
 pub struct Hub {
@@ -67,16 +68,22 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Connects, checks Berth's rights there (fewer with `observing`), and reads the hub's trust
+    /// Connects to the hub, checks Berth's rights on the hub (fewer with `observing`), and reads its trust
     /// settings.
     ///
     /// # Errors
     /// When the hub cannot be reached, or rights or settings are missing: all of them, each with its remedy.
-    pub async fn connect(args: &HubArgs, given: StaticTrust, observing: bool) -> Result<Self> {
+    pub async fn connect(args: &HubArgs, static_trust: StaticTrust, observing: bool) -> Result<Self> {
         let clients = Clients::connect(&args.delegation.kubeconfigs()).await?;
-        let from = &args.delegation;
+        let delegation_args = &args.delegation;
         self_check::run(&clients, args, observing).await?;
-        let delegation = Delegation::new(clients.clone(), given, from.lookup(), from.cache_times()).await?;
+        let delegation = Delegation::new(
+            clients.clone(),
+            static_trust,
+            delegation_args.lookup(),
+            delegation_args.cache_times(),
+        )
+        .await?;
         Ok(Self {
             clients,
             delegation,
@@ -85,15 +92,15 @@ impl Hub {
         })
     }
 
-    /// Updates the registration of `installation`. `given` is true for a serving certificate from
-    /// files.
+    /// The registration of `installation`, which keeps the objects on the hub up to date.
+    /// `has_certificate_files` is true if the serving certificate comes from files.
     ///
     /// # Errors
     /// When another server has a group that Berth is to serve.
     pub async fn registration(
         &self,
         installation: &Installation,
-        given: bool,
+        has_certificate_files: bool,
         folder: &Folder,
         clock: &Arc<dyn Clock>,
     ) -> Result<Registration> {
@@ -108,7 +115,7 @@ impl Hub {
             .collect();
         let mut options = registration::Options::own(args.service(), objects, MANAGER);
         options.create = args.self_register;
-        options.issuer = args.issuer(given)?;
+        options.issuer = args.issuer(has_certificate_files)?;
         options.sources = Sources {
             api_services: "`berth manifests apiservice` has it".to_owned(),
             webhooks: "`berth manifests webhooks` has it".to_owned(),
@@ -158,9 +165,9 @@ impl Hub {
         engine: &Arc<Engine>,
         mirror: &Mirror,
     ) -> (Arc<SyncStatus>, JoinHandle<()>) {
-        let following = SyncStatus::follow(needs, engine, mirror.progress.clone());
-        berth_hub::settled(mirror.progress.clone(), FIRST_COPIES).await;
-        following
+        let status_and_task = SyncStatus::follow(needs, engine, mirror.progress.clone());
+        berth_hub::settled(mirror.progress.clone(), FIRST_COPIES_TIMEOUT).await;
+        status_and_task
     }
 
     /// Elects a leader among the replicas by a Lease on the hub; `identity` is the name of this
@@ -175,8 +182,8 @@ impl Hub {
         Arc::new(Lease::with_lock(Arc::new(lock), identity, terms))
     }
 
-    /// Claims this hub for the store in the folder `data`, which no other replica shares: no second such
-    /// store may be behind the hub. `end` is cancelled when another store takes over later.
+    /// Claims this hub for the store in the folder `data`, which replicas do not share: only one such store
+    /// may be behind a hub. `end` is cancelled when another store takes over later.
     ///
     /// # Errors
     /// When there is another store: the message has its identity, and the remedy.
@@ -196,8 +203,9 @@ impl Hub {
     /// Begins to check whether the systems' own schedulers run on the hub, and records the result in
     /// `modes`. The first check is complete when this returns.
     pub(crate) async fn watch_schedulers(&self, engine: &Arc<Engine>, modes: &Arc<Modes>) -> JoinHandle<()> {
-        let watchman = Watchman::new(self.clients.objects.clone(), engine, modes, |name| self.has(name));
-        watchman.begin().await
+        let monitor =
+            SchedulerMonitor::new(self.clients.objects.clone(), engine, modes, |name| self.has(name));
+        monitor.begin().await
     }
 
     /// Writer of events.
@@ -224,8 +232,8 @@ impl Hub {
         HubPolicies::new(self.clients.objects.clone(), local)
     }
 
-    /// Committer of decisions: it writes decisions about objects of `resources` on the hub, and others
-    /// through `own`. It carries out the writes of syncers, too.
+    /// Committer of decisions: it writes decisions about objects of `resources` on the hub, and other
+    /// decisions through `own`. It carries out the writes of syncers, too.
     #[must_use]
     pub(crate) fn committer(
         &self,

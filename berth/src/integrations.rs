@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use self::answer::DecisionReference;
 pub use self::token::{Callers, TokenFile};
 
-/// Path of Argo CD's plugin generator, below the base URL it is configured with.
+/// Path of Argo CD's plugin generator, below the base URL in its configuration.
 const ARGO_CD: &str = "/integrations/argocd/api/v1/getparams.execute";
 /// Path at which Flux asks about decisions in namespaces.
 const FLUX: &str = "/integrations/flux/decisions/{namespace}/{name}";
@@ -34,12 +34,12 @@ const FLUX: &str = "/integrations/flux/decisions/{namespace}/{name}";
 const FLUX_CLUSTER: &str = "/integrations/flux/clusterdecisions/{name}";
 /// Longest body of a request: Argo CD sends a name and a few parameters.
 const LONGEST_BODY: usize = 64 * 1024;
-/// Time limit for a request to arrive, which is Argo CD's own time limit.
-const ARRIVAL: Duration = Duration::from_secs(30);
+/// Time limit for the arrival of a request's body, which is Argo CD's own time limit.
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest answer that Flux accepts.
 const LONGEST_FOR_FLUX: usize = 900 * 1024;
 
-struct Desk {
+struct Integrations {
     engine: Arc<Engine>,
     callers: Callers,
 }
@@ -50,38 +50,40 @@ pub fn routes(engine: Arc<Engine>, callers: Callers) -> Router {
         .route(ARGO_CD, post(argo_cd))
         .route(FLUX, get(flux))
         .route(FLUX_CLUSTER, get(flux_cluster))
-        .with_state(Arc::new(Desk { engine, callers }))
+        .with_state(Arc::new(Integrations { engine, callers }))
 }
 
 async fn argo_cd(
-    State(desk): State<Arc<Desk>>,
+    State(integrations): State<Arc<Integrations>>,
     Extension(peer): Extension<Arc<Connection>>,
     request: Request,
 ) -> Response<Body> {
-    response(desk.argo_cd(request, &peer).await)
+    response(integrations.argo_cd(request, &peer).await)
 }
 
 async fn flux(
-    State(desk): State<Arc<Desk>>,
+    State(integrations): State<Arc<Integrations>>,
     Extension(peer): Extension<Arc<Connection>>,
     Path((namespace, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response<Body> {
     response(
-        desk.flux(&headers, &peer, DecisionReference { namespace, name })
+        integrations
+            .flux(&headers, &peer, DecisionReference { namespace, name })
             .await,
     )
 }
 
 async fn flux_cluster(
-    State(desk): State<Arc<Desk>>,
+    State(integrations): State<Arc<Integrations>>,
     Extension(peer): Extension<Arc<Connection>>,
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let namespace = String::new();
     response(
-        desk.flux(&headers, &peer, DecisionReference { namespace, name })
+        integrations
+            .flux(&headers, &peer, DecisionReference { namespace, name })
             .await,
     )
 }
@@ -93,18 +95,18 @@ fn response(answer: Result<Value, Status>) -> Response<Body> {
     }
 }
 
-impl Desk {
+impl Integrations {
     async fn argo_cd(&self, request: Request, peer: &Connection) -> Result<Value, Status> {
         self.callers.check(request.headers(), peer).await?;
         let reading = axum::body::to_bytes(request.into_body(), LONGEST_BODY);
-        let body = tokio::time::timeout(ARRIVAL, reading)
+        let body = tokio::time::timeout(ARRIVAL_TIMEOUT, reading)
             .await
-            .map_err(|_| Status::timeout(format!("the request did not arrive within {ARRIVAL:?}")))?
+            .map_err(|_| Status::timeout(format!("the request did not arrive within {ARRIVAL_TIMEOUT:?}")))?
             .map_err(|_| Status::too_large(LONGEST_BODY))?;
         let question: Value = serde_json::from_slice(&body)
             .map_err(|error| Status::bad_request(format!("the body is not JSON: {error}")))?;
-        let wanted = DecisionReference::of_parameters(&question["input"]["parameters"])?;
-        let parameters = self.clusters(wanted).await?;
+        let reference = DecisionReference::of_parameters(&question["input"]["parameters"])?;
+        let parameters = self.clusters(reference).await?;
         Ok(json!({"output": {"parameters": parameters}}))
     }
 
@@ -112,10 +114,10 @@ impl Desk {
         &self,
         headers: &HeaderMap,
         peer: &Connection,
-        wanted: DecisionReference,
+        reference: DecisionReference,
     ) -> Result<Value, Status> {
         self.callers.check(headers, peer).await?;
-        let mut inputs = self.clusters(wanted).await?;
+        let mut inputs = self.clusters(reference).await?;
         for input in &mut inputs {
             input["id"] = input["cluster"].clone();
         }
@@ -131,18 +133,16 @@ impl Desk {
         Ok(answer)
     }
 
-    /// The clusters of a decision. Computed off the runtime's threads, since there may be thousands.
-    async fn clusters(&self, wanted: DecisionReference) -> Result<Vec<Value>, Status> {
-        let system = wanted.system()?.to_owned();
+    /// The clusters of a decision. They are computed on a blocking thread, since there may be thousands.
+    async fn clusters(&self, reference: DecisionReference) -> Result<Vec<Value>, Status> {
+        let system = reference.system()?.to_owned();
         let snapshot = self.engine.fresh(&system).await;
         let snapshot = snapshot.map_err(|behind| berth_scheduling_rest::behind(&behind))?;
         let Some(snapshot) = snapshot else {
-            return Err(wanted.not_found());
+            return Err(reference.not_found());
         };
         let now = self.engine.clock().now();
-        let making = tokio::task::spawn_blocking(move || answer::clusters(&snapshot, &wanted, now));
-        making
-            .await
-            .map_err(|error| Status::internal(error.to_string()))?
+        let task = tokio::task::spawn_blocking(move || answer::clusters(&snapshot, &reference, now));
+        task.await.map_err(|error| Status::internal(error.to_string()))?
     }
 }

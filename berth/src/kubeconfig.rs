@@ -15,9 +15,9 @@ use serde::Serialize;
 
 /// Prefix of the names of Berth's own actors (docs/concepts.md, "Actors").
 const RESERVED: &str = "berth:";
-/// Client certificates live no longer than a new CA does.
+/// Longest validity of a client certificate, which is the validity of a new CA.
 const MOST_LIFE: SignedDuration = berth_certs::CA_LIFE;
-/// Shorter lives make no sense, since the clocks of other machines differ.
+/// Shortest validity of a client certificate, since the clocks of other machines differ.
 const LEAST_LIFE: SignedDuration = SignedDuration::from_mins(1);
 /// A kubeconfig that expires within this time is replaced.
 const RENEW_WITHIN: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -42,18 +42,18 @@ pub enum KubeconfigError {
         "the user name \"{0}\" is reserved for one of Kubernetes' collectors, whose deletions pass every guard: choose another, or use --force to act as that controller"
     )]
     Collector(String),
-    /// A certificate cannot live that long.
+    /// The requested validity is too short or too long.
     #[error("--ttl: {0:#} is out of range: use {least:#} to {most:#}", least = LEAST_LIFE, most = MOST_LIFE)]
     Life(SignedDuration),
     /// The certificate could not be created.
     #[error(transparent)]
     Certificate(#[from] CertsError),
-    /// The file could not be rendered.
+    /// The kubeconfig could not be written as YAML.
     #[error("writing the kubeconfig: {0}")]
     Yaml(String),
 }
 
-/// A kubeconfig with everything embedded.
+/// A kubeconfig with embedded certificates and key.
 #[derive(Clone)]
 pub struct Kubeconfig {
     yaml: String,
@@ -87,7 +87,7 @@ impl Kubeconfig {
     /// Issues a kubeconfig that is valid for `life`.
     ///
     /// # Errors
-    /// As [`Kubeconfig::issue`], and when no certificate can be valid for so long.
+    /// As [`Kubeconfig::issue`], and when `life` is too short or too long.
     pub fn issue_for(
         folder: &Folder,
         server: &str,
@@ -110,8 +110,8 @@ impl Kubeconfig {
         Self::of(server, folder.ca().certificate_pem(), user, &issued)
     }
 
-    /// Whether the file at `path` equals the result of [`Kubeconfig::issue`], except key and dates, and
-    /// stays valid for a while: then it need not be written again.
+    /// Whether the file at `path` equals the result of [`Kubeconfig::issue`] except for key and dates, and is
+    /// still valid in 30 days. Such a file need not be written again.
     #[must_use]
     pub fn is_current(
         path: &Path,
@@ -128,13 +128,13 @@ impl Kubeconfig {
             let bytes = STANDARD.decode(text).ok()?;
             String::from_utf8(bytes).ok()
         };
-        let cluster = file.clusters.into_iter().next().and_then(|named| named.cluster);
-        let reaches = cluster.is_some_and(|cluster| {
+        let cluster = file.clusters.into_iter().next().and_then(|item| item.cluster);
+        let is_same_server = cluster.is_some_and(|cluster| {
             let ca = cluster.certificate_authority_data.as_deref().and_then(decode);
             cluster.server.as_deref() == Some(server) && ca.as_deref() == Some(folder.ca().certificate_pem())
         });
-        let pair = file.auth_infos.into_iter().next().and_then(|named| {
-            let user = named.auth_info?;
+        let pair = file.auth_infos.into_iter().next().and_then(|item| {
+            let user = item.auth_info?;
             let user = serde_json::to_value(user).ok()?;
             Some(IssuedCertificate {
                 certificate: decode(user["client-certificate-data"].as_str()?)?,
@@ -146,7 +146,7 @@ impl Kubeconfig {
             return false;
         };
         let ca = folder.ca();
-        reaches
+        is_same_server
             && [now, until]
                 .into_iter()
                 .all(|at| ca.knows_client(&pair, user, groups, at))
@@ -186,7 +186,7 @@ impl Kubeconfig {
         Ok(Self { yaml })
     }
 
-    /// The file's content.
+    /// The content of the file.
     #[must_use]
     pub fn as_yaml(&self) -> &str {
         &self.yaml
@@ -201,7 +201,7 @@ impl Kubeconfig {
     }
 }
 
-/// Checks that `user` is not exempt from guards.
+/// Checks that `user` is not a reserved name.
 fn check_name(user: &str) -> Result<(), KubeconfigError> {
     if user.starts_with(RESERVED) {
         return Err(KubeconfigError::Reserved(user.to_owned()));

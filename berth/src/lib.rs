@@ -1,7 +1,7 @@
-//! The program: arguments, wiring, the standalone server, and the adapters between layers that do not know
-//! each other.
+//! The program: arguments, wiring, the standalone server, and the adapters between layers that do not depend
+//! on each other.
 //!
-//! Nothing here is generic: code for other API servers is in `apiserver`, code for other schedulers in
+//! This crate has no generic code: code for other API servers is in `apiserver`, code for other schedulers in
 //! `engine` and `scheduling`. Start reading at [`cli`] (the commands) and [`serve`] (the assembly of a
 //! server).
 //!

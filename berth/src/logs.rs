@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::cli::LogFormat;
 
-/// Begins to log by `filter`.
+/// Starts to write log lines that `filter` selects, in `format`.
 ///
 /// # Errors
 /// When `filter` is invalid.
@@ -30,7 +30,6 @@ pub fn begin(filter: &str, format: LogFormat) -> Result<()> {
 }
 
 /// Whether lines have colours: on a terminal only, unless `NO_COLOR` is set (<https://no-color.org>).
-/// In a file or a collector they would be noise.
 fn coloured(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
     is_terminal && no_color.is_none_or(OsStr::is_empty)
 }

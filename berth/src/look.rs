@@ -1,6 +1,6 @@
-//! Answers without Berth's server: the systems' objects, read from a hub or from files, are served within
-//! this process, and questions are answered as by a server with just these objects (docs/try-on-your-hub.md).
-//! Nothing is written.
+//! Answers without Berth's server: the systems' objects are read from a hub or from files and served within
+//! this process, which answers questions as a server with these objects would (docs/try-on-your-hub.md). No
+//! object is written.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -57,7 +57,7 @@ pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About
             let dialects = berth_dialect_registry::all();
             let catalog = catalog(&dialects);
             match cluster::asked(words, &dialects, &catalog) {
-                // Requests on a cluster, and requests for one, may be in any namespace.
+                // Requests that are on the cluster, or could use it, may be in any namespace.
                 Some(question) => Scope {
                     systems: Some(question.systems.into_iter().map(str::to_owned).collect()),
                     namespace: None,
@@ -73,11 +73,15 @@ pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About
             }
         }
     };
-    let served = of_hub(&client, &scope, origin.rules).await?;
-    Ok(Source::within(Client::new(served.client()), namespace, served))
+    let in_memory = of_hub(&client, &scope, origin.rules).await?;
+    Ok(Source::within(
+        Client::new(in_memory.client()),
+        namespace,
+        in_memory,
+    ))
 }
 
-/// Whether Berth's server has to answer: where it is registered, unless `origin` is set.
+/// Whether Berth's server has to answer: as `origin` states, or else if Berth's API is registered.
 ///
 /// # Errors
 /// When no server answers.
@@ -88,7 +92,7 @@ pub async fn asks_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
         None => {}
     }
     let path = format!("/apis/{API_VERSION}");
-    // A registered API that does not answer gives another status than 404. Reading the hub then would
+    // A registered API that does not answer has another status than 404. In this case, reading the hub would
     // hide the problem.
     let answer = client.send(Method::GET, &path, None).await?;
     Ok(!answer.is_err_and(|status| status.code == 404))
@@ -99,8 +103,8 @@ async fn of_hub(client: &Client, scope: &Scope, rules: Option<RulesChoice>) -> R
     let reading = ReadResult::of(client, scope).await?;
     reading.tell(client).await?;
     let now = SystemClock.now();
-    // Objects are judged on this thread. Another thread's allocator would keep that memory, beside the memory
-    // of the served objects.
+    // Objects are validated on this thread. Another thread's allocator would keep the memory of the
+    // validation, beside the memory of the served objects.
     let (objects, problems) = tokio::task::block_in_place(move || objects(reading.inputs(), now));
     reading::tell_problems(&problems);
     let settings = Settings {
@@ -122,7 +126,7 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
         context: args.context.clone(),
     };
     let client = server.client().await?;
-    // Where the server does not answer, the page reports that and tries again.
+    // If the server does not answer, the page reports this and tries again.
     if asks_server(&client, origin).await.unwrap_or(true) {
         origin.ask_server()?;
         return berth_console::run(args, readable::groups()).await;
@@ -136,14 +140,14 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
         Some(context) => Some(context),
         None => berth_client::kubeconfig(args.kubeconfig.as_deref())?.current_context,
     };
-    let served = following(&client, origin.rules).await?;
+    let in_memory = follow(&client, origin.rules).await?;
     let about = json!({
         "context": context,
         "server": format!("{}, without Berth: its objects are read and decided here", client.url()),
         "namespace": client.namespace(),
         "writes": false,
     });
-    let console = Console::over(&args.page, readable::groups(), served.client(), about)
+    let console = Console::over(&args.page, readable::groups(), in_memory.client(), about)
         .await
         .context("starting the console")?;
     let note = "This address shows what your kubeconfig may read, as it changes. Ctrl-C ends it.";
@@ -152,19 +156,19 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
 
 /// Watches the objects of a hub that its schedulers read, reports their number on standard error, and
 /// serves them.
-async fn following(client: &Client, rules: Option<RulesChoice>) -> Result<InMemory> {
-    let kinds_there = Kinds::of(client, &Scope::default()).await?;
-    let (kinds, gaps) = kinds_there.readable(client).await?;
-    let (served, counts) = InMemory::follow(&client.connection(), &kinds, rules).await?;
+async fn follow(client: &Client, rules: Option<RulesChoice>) -> Result<InMemory> {
+    let hub_kinds = Kinds::of(client, &Scope::default()).await?;
+    let (kinds, gaps) = hub_kinds.readable(client).await?;
+    let (in_memory, counts) = InMemory::follow(&client.connection(), &kinds, rules).await?;
     let account = Account {
         verb: "follows",
         objects: counts.values().sum(),
         kinds: counts.values().filter(|count| **count > 0).count(),
-        systems: &kinds_there.systems,
+        systems: &hub_kinds.systems,
         gaps: &gaps,
     };
     account.tell(client).await?;
-    Ok(served)
+    Ok(in_memory)
 }
 
 async fn of_files(path: PathBuf, namespace: &str, rules: Option<RulesChoice>) -> Result<Source> {
@@ -182,12 +186,16 @@ async fn of_files(path: PathBuf, namespace: &str, rules: Option<RulesChoice>) ->
         rules,
         is_of_hub: false,
     };
-    let served = InMemory::serve(objects, settings, now).await?;
-    Ok(Source::within(Client::new(served.client()), namespace, served))
+    let in_memory = InMemory::serve(objects, settings, now).await?;
+    Ok(Source::within(
+        Client::new(in_memory.client()),
+        namespace,
+        in_memory,
+    ))
 }
 
-/// The valid objects in their stored form, and all problems of objects. They are validated as in `simulate`,
-/// so that both commands give equal answers about one hub.
+/// The valid objects in their stored form, and all problems of objects. The objects are validated as by
+/// `berth simulate`, so that both commands give equal answers about a hub.
 fn objects(
     inputs: impl IntoIterator<Item = Input>,
     now: Timestamp,
@@ -204,8 +212,8 @@ fn systems(words: &[String], namespace: &str) -> Result<BTreeSet<String>> {
     let catalog = catalog(&dialects);
     let places = places::places(words, namespace, &dialects, &catalog);
     let places = places.map_err(|problem| anyhow!("{problem}"))?;
-    let split = places.iter().filter_map(|place| names::split(&place.name));
-    Ok(split.map(|(_, system)| system.to_owned()).collect())
+    let names_and_systems = places.iter().filter_map(|place| names::split(&place.name));
+    Ok(names_and_systems.map(|(_, system)| system.to_owned()).collect())
 }
 
 #[cfg(test)]

@@ -102,8 +102,8 @@ impl InstallationArgs {
     /// The installation.
     ///
     /// # Errors
-    /// When every system is off, kcp would sync resources that cannot be copied from a hub, or several
-    /// servers would have separate stores.
+    /// When every system is off, an observer would store objects, kcp would sync resources that cannot be
+    /// copied from a hub, or several servers would have separate stores.
     pub fn installation(&self) -> Result<Installation> {
         self.actors.check_on_hub(berth_kubernetes::core::namespaced())?;
         let all = berth_dialect_registry::with(&self.actors.settings()).into_iter();
@@ -126,9 +126,9 @@ impl InstallationArgs {
             (true, true) => Storage::Embedded,
             (true, false) => Storage::Memory,
         };
-        let most = if storage == Storage::Embedded { 1 } else { REPLICAS };
-        let replicas = self.replicas.unwrap_or(most);
-        if storage == Storage::Embedded && replicas > most {
+        let default_replicas = if storage == Storage::Embedded { 1 } else { REPLICAS };
+        let replicas = self.replicas.unwrap_or(default_replicas);
+        if storage == Storage::Embedded && replicas > default_replicas {
             bail!(
                 "--replicas {replicas}: several servers need one store for all (--etcd-servers says where etcd is), or \
                  every system's objects on the hub (--source=<system>=hub)"
@@ -155,29 +155,30 @@ impl InstallationArgs {
     }
 }
 
-/// Prints a part of an installation as YAML documents; without a choice, prints the possible choices.
+/// Prints a part of an installation as YAML documents. Without a mode or sources, it prints the missing
+/// choices on standard error, and returns exit code 2.
 ///
 /// # Errors
-/// When there can be no such installation, or an object has no form in YAML.
+/// When the installation is invalid, or an object cannot be written as YAML.
 pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
     if args.set == Set::Krew {
         terminal::print(&yaml(&[krew(&args.krew)?])?);
         return Ok(ExitCode::SUCCESS);
     }
-    let chosen = &args.installation;
+    let installation_args = &args.installation;
     let mut objects = match args.set {
         // CustomResourceDefinitions are the same for all installations. The definitions of systems are
-        // printed only where systems are named.
-        Set::Crds if chosen.source.is_empty() && !args.systems => {
+        // printed only if systems are named.
+        Set::Crds if installation_args.source.is_empty() && !args.systems => {
             objects(&Installation::default(), Set::Crds)
         }
-        Set::Crds => objects(&chosen.installation()?, Set::Crds),
-        set if chosen.mode.is_none() || chosen.source.is_empty() => {
-            berth_commands::say_error!("{}", choices(chosen, set));
+        Set::Crds => objects(&installation_args.installation()?, Set::Crds),
+        set if installation_args.mode.is_none() || installation_args.source.is_empty() => {
+            berth_commands::say_error!("{}", choices(installation_args, set));
             return Ok(ExitCode::from(2));
         }
         set => {
-            let installation = chosen.installation()?;
+            let installation = installation_args.installation()?;
             for line in preflight::notes(&installation) {
                 berth_commands::say_error!("{line}");
             }
@@ -185,7 +186,9 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
         }
     };
     if args.systems && matches!(args.set, Set::Crds | Set::All) {
-        objects.extend(system_definitions(chosen.installation()?.hub_dialects()));
+        objects.extend(system_definitions(
+            installation_args.installation()?.hub_dialects(),
+        ));
     }
     if args.inventory && matches!(args.set, Set::Crds | Set::All) {
         objects.extend(published_definitions());
@@ -194,11 +197,11 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The choices that an installation on a hub still needs: a default that is wrong would stop running
-/// programs there.
-fn choices(chosen: &InstallationArgs, set: Set) -> String {
+/// Error message with the missing choices. They have no defaults, since a wrong default would stop programs
+/// that run on the hub.
+fn choices(installation_args: &InstallationArgs, set: Set) -> String {
     let mut text = "error: say what to install; nothing is printed until then".to_owned();
-    if chosen.mode.is_none() {
+    if installation_args.mode.is_none() {
         text.push_str(
             "\n  --mode=observe   look, explain and plan; write nothing of a system's, refuse nothing\n  \
              --mode=decide    decide in the place of the systems' own schedulers, which have to be stopped",
@@ -206,7 +209,7 @@ fn choices(chosen: &InstallationArgs, set: Set) -> String {
     }
     let all = berth_dialect_registry::all();
     let names: Vec<&str> = all.iter().map(|dialect| dialect.name()).collect();
-    if chosen.source.is_empty() {
+    if installation_args.source.is_empty() {
         text.push_str(&format!(
             "\n  --detect                for every system that the hub of the kubeconfig has\n  \
              --source=SYSTEM=hub     the system is on the hub\n  \
@@ -229,7 +232,7 @@ fn choices(chosen: &InstallationArgs, set: Set) -> String {
 /// `berth syncer-rights`: prints the rights as YAML documents.
 ///
 /// # Errors
-/// When an object has no form in YAML.
+/// When an object cannot be written as YAML.
 pub fn print_syncer_rights(args: &SyncerRightsArgs) -> Result<()> {
     terminal::print(&yaml(&syncer_rights(args))?);
     Ok(())

@@ -160,7 +160,7 @@ mod with {
             }
             (Place::Etcd(from), Place::Etcd(to)) => {
                 let source = etcd::config(from, &args.source.over(&args.etcd), &encryption)?;
-                between(&source, &etcd::config(to, &args.etcd, &encryption)?).await
+                etcd_to_etcd(&source, &etcd::config(to, &args.etcd, &encryption)?).await
             }
         }
     }
@@ -187,10 +187,10 @@ mod with {
         })
         .await??;
         let snapshot = source.export();
-        let reached = EtcdStore::import(config, &snapshot, &mut report).await?;
+        let target_revision = EtcdStore::import(config, &snapshot, &mut report).await?;
         let (servers, prefix) = (config.endpoints.join(","), &config.prefix);
         berth_commands::say!(
-            "copied {} from {} (revision {}) to {prefix} in etcd (revision {reached})",
+            "copied {} from {} (revision {}) to {prefix} in etcd (revision {target_revision})",
             contents(&snapshot),
             file.display(),
             snapshot.revision
@@ -201,12 +201,12 @@ mod with {
         Ok(())
     }
 
-    async fn between(source: &EtcdConfig, target: &EtcdConfig) -> Result<()> {
+    async fn etcd_to_etcd(source: &EtcdConfig, target: &EtcdConfig) -> Result<()> {
         if let Some(problem) = overlap(source, target) {
             bail!("{problem}");
         }
         let snapshot = EtcdStore::export(source).await?;
-        let reached = EtcdStore::import(target, &snapshot, &mut report).await?;
+        let target_revision = EtcdStore::import(target, &snapshot, &mut report).await?;
         if EtcdStore::changed_since(source, &snapshot).await? {
             // The copy lacks writes to the source since the export.
             EtcdStore::withdraw(target).await?;
@@ -217,7 +217,7 @@ mod with {
         }
         let (servers, prefix) = (target.endpoints.join(","), &target.prefix);
         berth_commands::say!(
-            "copied {} from {} in etcd (revision {}) to {prefix} in etcd at {servers} (revision {reached})",
+            "copied {} from {} in etcd (revision {}) to {prefix} in etcd at {servers} (revision {target_revision})",
             contents(&snapshot),
             source.prefix,
             snapshot.revision
@@ -230,7 +230,7 @@ mod with {
 
     /// Problem of a source and a target that are the same store, or nested.
     fn overlap(source: &EtcdConfig, target: &EtcdConfig) -> Option<String> {
-        let same = source
+        let share_server = source
             .endpoints
             .iter()
             .any(|server| target.endpoints.contains(server));
@@ -240,7 +240,7 @@ mod with {
                 .strip_prefix(outer)
                 .is_some_and(|rest| outer.is_empty() || rest.is_empty() || rest.starts_with('/'))
         };
-        if !same || !(within(from, to) || within(to, from)) {
+        if !share_server || !(within(from, to) || within(to, from)) {
             None
         } else if from == to {
             Some(format!(
@@ -256,18 +256,18 @@ mod with {
 
     async fn to_embedded(config: &EtcdConfig, file: PathBuf) -> Result<()> {
         let snapshot = EtcdStore::export(config).await?;
-        let copied = snapshot.clone();
+        let copy = snapshot.clone();
         let (target, encryption) = (file.clone(), Arc::clone(&config.encryption));
-        let checked = tokio::task::spawn_blocking(move || -> Result<Option<String>> {
+        let difference = tokio::task::spawn_blocking(move || -> Result<Option<String>> {
             if let Some(folder) = target.parent() {
                 std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
             }
-            EmbeddedStore::import_encrypted(&target, &copied, &encryption)?;
+            EmbeddedStore::import_encrypted(&target, &copy, &encryption)?;
             let store = EmbeddedStore::open_encrypted(&target, Limits::default(), &encryption)?;
-            Ok(copied.difference(&store.export()).map(|key| key.to_string()))
+            Ok(copy.difference(&store.export()).map(|key| key.to_string()))
         })
         .await??;
-        let problem = match checked {
+        let problem = match difference {
             Some(key) => Some(format!("{key} was not read back as it was written")),
             None if EtcdStore::changed_since(config, &snapshot).await? => {
                 Some("etcd was written to during the copy: stop every berth on it first".to_owned())
@@ -297,8 +297,8 @@ mod with {
         )
     }
 
-    fn report(at: CopyProgress) {
-        match at {
+    fn report(progress: CopyProgress) {
+        match progress {
             CopyProgress::Raising { done, of } => {
                 berth_commands::say_error!(
                     "raising etcd's revision, so that resourceVersions do not go back: {done} of {of}"

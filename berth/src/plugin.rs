@@ -29,7 +29,7 @@ pub enum ProgramName {
     Completion,
 }
 
-/// Reads the name from the first argument.
+/// The name of the program, according to its path `program`.
 #[must_use]
 pub fn called(program: Option<&OsStr>) -> ProgramName {
     let name = program.and_then(|program| Path::new(program).file_name());
@@ -143,7 +143,7 @@ pub async fn run(cli: PluginCli) -> Result<ExitCode> {
     }
 }
 
-/// The command `why` of both programs.
+/// Runs the command `why`, of `berth` and of `kubectl berth`.
 pub(crate) async fn why(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let about = match question.all_namespaces {
         true => About::Everything,
@@ -153,7 +153,7 @@ pub(crate) async fn why(question: &WhyQuestion, connection: &ConnectionArgs) -> 
     berth_commands::why::run(question, &source).await
 }
 
-/// The command `advice` of both programs.
+/// Runs the command `advice`, of `berth` and of `kubectl berth`.
 pub(crate) async fn advice(question: &AdviceQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let source = look::open(connection, &question.origin, About::Decision(&question.object)).await?;
     berth_commands::advice::run(question, &source).await

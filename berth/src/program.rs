@@ -1,5 +1,5 @@
-//! Runs the command of `berth`. A program that registers a further system
-//! (`berth_dialect_registry::register`) calls this too; `berth/tests/sixth_system.rs` is an example.
+//! The entry point of `berth`. A program that registers a further system
+//! (`berth_dialect_registry::register`) calls [`main`], too; `berth/tests/sixth_system.rs` is an example.
 
 use std::process::ExitCode;
 
@@ -15,12 +15,12 @@ pub fn main() -> ExitCode {
     match plugin::called(std::env::args_os().next().as_deref()) {
         ProgramName::Plugin => {
             let cli = PluginCli::parse();
-            let filter = quiet(&cli.log_level);
-            logged(&filter, LogFormat::Text, plugin::run(cli))
+            let filter = quiet_filter(&cli.log_level);
+            run_logged(&filter, LogFormat::Text, plugin::run(cli))
         }
         ProgramName::Completion => {
             let words = std::env::args_os().skip(1);
-            ended(async { Ok(plugin::complete(&PluginCli::command(), words).await) })
+            run_to_end(async { Ok(plugin::complete(&PluginCli::command(), words).await) })
         }
         ProgramName::Berth => {
             let cli = Cli::parse();
@@ -30,30 +30,34 @@ pub fn main() -> ExitCode {
             );
             let filter = match serves {
                 true => cli.log_level,
-                false => quiet(&cli.log_level),
+                false => quiet_filter(&cli.log_level),
             };
-            logged(&filter, cli.logging_format, run(cli.command))
+            run_logged(&filter, cli.logging_format, run(cli.command))
         }
     }
 }
 
-/// The log filter of a command that ends with its answer: the command itself reports an unreachable
-/// server, as its error.
-fn quiet(filter: &str) -> String {
+/// The log filter of a command that is not a server: the command's error reports an unreachable server, so
+/// the client does not log the problem.
+fn quiet_filter(filter: &str) -> String {
     format!("kube_client::client::builder=off,{filter}")
 }
 
-/// Runs `work` to its end, with a log.
-fn logged(filter: &str, format: LogFormat, work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
+/// Starts the log, then runs `work` to its end.
+fn run_logged(
+    filter: &str,
+    format: LogFormat,
+    work: impl Future<Output = anyhow::Result<ExitCode>>,
+) -> ExitCode {
     if let Err(error) = crate::logs::begin(filter, format) {
         berth_commands::say_error!("error: {}", crate::causes::told(&error));
         return ExitCode::from(2);
     }
-    ended(work)
+    run_to_end(work)
 }
 
-/// Runs `work` to its end.
-fn ended(work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
+/// Runs `work` to its end, and prints its error.
+fn run_to_end(work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
     let outcome = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

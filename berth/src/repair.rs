@@ -28,18 +28,18 @@ pub struct RepairArgs {
     pub encryption_provider_config: Option<PathBuf>,
 }
 
-/// Checks the file, and repairs it as requested. Exits with 1 when damage remains. Blocks.
+/// Checks the file, and repairs it as requested. Returns exit code 1 if damage remains. Blocks.
 ///
 /// # Errors
 /// When the file cannot be read or written, or no record has a name that is to be removed.
 pub fn run(args: &RepairArgs) -> Result<ExitCode> {
     let file = args.data_dir.join(FILE);
     let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
-    let found = Rescue::open(&file, &encryption)?;
-    for damage in found.damaged() {
+    let rescue = Rescue::open(&file, &encryption)?;
+    for damage in rescue.damaged() {
         berth_commands::say!("damaged: {}: {}", damage.record, damage.problem);
     }
-    for problem in found.problems() {
+    for problem in rescue.problems() {
         berth_commands::say!("damaged: {problem}");
     }
     // Names are accepted in the form of error messages, too.
@@ -48,34 +48,34 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
         .iter()
         .map(|name| name.strip_prefix("record ").unwrap_or(name));
     let names: BTreeSet<String> = names.map(str::to_owned).collect();
-    let unknown = found.unknown(&names);
+    let unknown = rescue.unknown(&names);
     ensure!(
         unknown.is_empty(),
         "no such record: {}; nothing was changed",
         unknown.join(", ")
     );
-    let unnamed = found
+    let unnamed = rescue
         .damaged()
         .iter()
         .filter(|damage| !names.contains(&damage.record))
         .count();
-    let stays = !args.remove_damaged && (unnamed > 0 || loses_more(&found, &names));
-    if stays {
+    let is_unchanged = !args.remove_damaged && (unnamed > 0 || loses_more(&rescue, &names));
+    if is_unchanged {
         berth_commands::say!(
             "nothing was changed: --remove NAME removes a record, --remove-damaged all damaged ones; {} are intact",
-            found.objects()
+            rescue.objects()
         );
         return Ok(ExitCode::FAILURE);
     }
-    if names.is_empty() && found.damaged().is_empty() && found.problems().is_empty() {
-        berth_commands::say!("{} objects, all of them intact", found.objects());
+    if names.is_empty() && rescue.damaged().is_empty() && rescue.problems().is_empty() {
+        berth_commands::say!("{} objects, all of them intact", rescue.objects());
         return Ok(ExitCode::SUCCESS);
     }
-    let before = found.write(&names)?;
+    let original = rescue.write(&names)?;
     for name in &names {
         berth_commands::say!("removed {name}");
     }
-    for damage in found
+    for damage in rescue
         .damaged()
         .iter()
         .filter(|damage| !names.contains(&damage.record))
@@ -85,16 +85,16 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
     berth_commands::say!(
         "{} has the remaining records; {} is the original file",
         file.display(),
-        before.display()
+        original.display()
     );
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether more is damaged than the records that are to be removed, and the pages that contain them.
-fn loses_more(found: &Rescue, names: &BTreeSet<String>) -> bool {
-    let named = found
+/// Whether there is more damage than the records `names` and the pages that contain them.
+fn loses_more(rescue: &Rescue, names: &BTreeSet<String>) -> bool {
+    let named = rescue
         .damaged()
         .iter()
         .any(|damage| names.contains(&damage.record));
-    !found.is_complete() || !(found.problems().is_empty() || named)
+    !rescue.is_complete() || !(rescue.problems().is_empty() || named)
 }

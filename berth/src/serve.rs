@@ -1,5 +1,4 @@
-//! The server, standing alone or behind a hub, put together: store, engine, virtual API, own kinds, identity,
-//! port.
+//! Assembly of the server, standalone or behind a hub: store, engine, virtual API, own kinds, identity, port.
 
 mod access;
 mod backups;
@@ -49,10 +48,10 @@ use crate::cli::{KubeconfigArgs, ServeArgs};
 use crate::integrations::{self, Callers, TokenFile};
 use crate::kubeconfig::Kubeconfig;
 
-/// Time for requests in flight to complete after the signal to stop.
-const DRAIN: Duration = Duration::from_mins(1);
+/// Time limit for requests in flight to complete after the signal to stop.
+const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time limit of the engine's first read of the store.
-const LOAD: Duration = Duration::from_mins(1);
+const LOAD_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A running standalone server.
 pub struct Standalone {
@@ -61,13 +60,13 @@ pub struct Standalone {
     tasks: Vec<JoinHandle<()>>,
     controllers: controllers::RunningControllers,
     history: berth_history::RunningRecorder,
-    /// Kept until the tasks that use it have ended.
+    /// Stopped after the controllers and the recorder of the history, which use it.
     leadership: Leadership,
-    /// Cancelled when the background work is to end.
+    /// Cancelled when the background tasks are to end.
     ending: CancellationToken,
 }
 
-/// SIGTERM and SIGINT. While a `Signals` exists, they do not end the process by themselves.
+/// SIGTERM and SIGINT. Once a `Signals` exists, the two signals do not end the process by themselves.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -85,7 +84,7 @@ impl Signals {
         })
     }
 
-    async fn one(&mut self) {
+    async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -93,10 +92,10 @@ impl Signals {
     }
 }
 
-/// `berth serve`: serves until a termination signal.
+/// Runs `berth serve` until a termination signal.
 ///
 /// # Errors
-/// When the server cannot start or ends badly.
+/// When the server cannot start, or its task fails.
 pub async fn run(args: ServeArgs) -> Result<()> {
     let options = Options::try_from(args)?;
     let running = Standalone::start(options).await?;
@@ -110,7 +109,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     running.until_signal(signals).await
 }
 
-/// `berth kubeconfig`: issues a client certificate and writes a kubeconfig around it.
+/// Runs `berth kubeconfig`: issues a client certificate, and writes a kubeconfig with it.
 ///
 /// # Errors
 /// When the name is reserved, or no server has used the data folder.
@@ -130,10 +129,10 @@ pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
     let now = SystemClock.now();
     let life = args.ttl.try_into().context("--ttl")?;
     let (user, groups) = (&args.user, &args.group);
-    let issued = Kubeconfig::issue_for(&folder, &server, user, groups, args.force, now, life)?;
+    let kubeconfig = Kubeconfig::issue_for(&folder, &server, user, groups, args.force, now, life)?;
     match &args.output {
-        Some(path) => issued.write(path)?,
-        None => berth_commands::terminal::print(issued.as_yaml()),
+        Some(path) => kubeconfig.write(path)?,
+        None => berth_commands::terminal::print(kubeconfig.as_yaml()),
     }
     Ok(())
 }
@@ -143,23 +142,27 @@ impl Standalone {
     /// be read, and opens the port.
     ///
     /// # Errors
-    /// When any of that fails; the error names the file or address.
+    /// When one of these steps fails; the error names the file or address.
     pub async fn start(options: Options) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let recording = RequestRecorders::open(&options, &clock).await?;
-        let (ground, kept) = Ground::open(options, clock, &recording).await?;
+        let recorders = RequestRecorders::open(&options, &clock).await?;
+        let (ground, companions) = Ground::open(options, clock, &recorders).await?;
         let (ending, lost) = (CancellationToken::new(), CancellationToken::new());
-        let around = ground.around(&ending, &lost).await?;
-        let (mut tasks, history) = ground.work(&around, kept.backups).await?;
-        loaded(&ground.parts).await?;
+        let surrounding_tasks = ground.start_surrounding_tasks(&ending, &lost).await?;
+        let (mut tasks, history) = ground.work(&surrounding_tasks, companions.backups).await?;
+        wait_until_loaded(&ground.parts).await?;
         tasks.extend(surroundings::policies(&ground.parts).await?);
         let controllers =
             controllers::start(&ground.options, &ground.store, &ground.parts, &ground.leadership)?;
         let (server, certificate) = ground
-            .server(recording, around.sync_status.as_ref(), kept.writes)
+            .server(
+                recorders,
+                surrounding_tasks.sync_status.as_ref(),
+                companions.writes,
+            )
             .await?;
         tasks.push(tokio::spawn(Arc::clone(&certificate).keep_fresh()));
-        tasks.extend(around.tasks);
+        tasks.extend(surrounding_tasks.tasks);
         let kubeconfig = ground.kubeconfig(&server)?;
         let Ground {
             registration,
@@ -190,19 +193,20 @@ impl Standalone {
         &self.kubeconfig
     }
 
-    /// Serves until one of `signals`, then ends in order. A second signal ends the process at once.
+    /// Serves until one of `signals`, or until another store takes over the hub, then ends in order. A second
+    /// signal makes this return an error at once.
     ///
     /// # Errors
     /// When the server's task failed.
     pub async fn until_signal(self, mut signals: Signals) -> Result<()> {
         let stop = self.running.stop_handle();
         tokio::select! {
-            () = signals.one() => {}
+            () = signals.next() => {}
             () = stop.cancelled() => {}
         }
         tokio::select! {
             ended = self.stop() => ended,
-            () = signals.one() => bail!("second signal received: exiting without waiting for requests in flight"),
+            () = signals.next() => bail!("second signal received: exiting without waiting for requests in flight"),
         }
     }
 
@@ -224,9 +228,9 @@ impl Standalone {
 }
 
 /// Waits until the engine has read the whole store, so that the first answer is complete.
-async fn loaded(parts: &groups::Parts) -> Result<()> {
+async fn wait_until_loaded(parts: &groups::Parts) -> Result<()> {
     let revision = parts.engine.source().revision();
-    within(LOAD, parts.engine.caught_up(revision))
+    within(LOAD_TIMEOUT, parts.engine.caught_up(revision))
         .await
         .context("reading the store")?
         .context("reading the store")?;
@@ -239,7 +243,7 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T> 
         .with_context(|| format!("not done in {limit:?}"))
 }
 
-/// Recorders of requests.
+/// Metrics and audit log of requests.
 struct RequestRecorders {
     metrics: Arc<Metrics>,
     audit: Option<Audit>,
@@ -255,14 +259,14 @@ impl RequestRecorders {
 
 fn chain(
     options: &Options,
-    recording: RequestRecorders,
+    recorders: RequestRecorders,
     access: Access,
     health: Arc<Health>,
     parts: &groups::Parts,
     memory: &Arc<ByteLimiter>,
     clock: &Arc<dyn Clock>,
 ) -> Result<ChainConfig> {
-    let RequestRecorders { metrics, audit } = recording;
+    let RequestRecorders { metrics, audit } = recorders;
     metrics.count_stored(berth_apiserver::stored(&parts.groups));
     metrics.count_admission(&parts.admission_metrics);
     metrics.count_policies(&parts.policy_metrics);
@@ -293,7 +297,7 @@ const DOMAIN: &str = "berth.dev";
 /// The version of Kubernetes whose API conventions are followed: the answer of `/version`.
 const KUBERNETES: &str = "1.34";
 
-/// Version of this build.
+/// The version of this build.
 fn version() -> VersionInfo {
     VersionInfo::of_kubernetes(
         KUBERNETES,
@@ -304,7 +308,8 @@ fn version() -> VersionInfo {
     )
 }
 
-/// The admission webhooks, about everything that is served here or copied from the hub.
+/// Routes of the admission webhooks, for all resources that are served here or copied from the hub. Without
+/// answers to admission reviews, there are no routes.
 fn webhooks(
     options: &Options,
     parts: &groups::Parts,
@@ -332,7 +337,7 @@ fn webhooks(
     Ok(berth_placement_admission::routes(front))
 }
 
-/// Routes for other tools that read decisions, if any system is served.
+/// Routes for other tools that read decisions. Without a token file and a client CA, there are no routes.
 fn integrations(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) -> Result<axum::Router> {
     let token = options
         .args
@@ -360,11 +365,13 @@ fn health(
     registration: Option<&Arc<Registration>>,
 ) -> Arc<Health> {
     let health = Health::new();
-    let ready = Arc::clone(store);
-    health.add("storage", &[Probe::Healthz, Probe::Readyz], move || ready.ready());
+    let storage = Arc::clone(store);
+    health.add("storage", &[Probe::Healthz, Probe::Readyz], move || {
+        storage.ready()
+    });
     // A server with a full disk still answers, and accepts deletions.
-    let room = Arc::clone(store);
-    health.add_informative("disk-space", &[Probe::Readyz], move || room.room());
+    let storage = Arc::clone(store);
+    health.add_informative("disk-space", &[Probe::Readyz], move || storage.room());
     for dialect in &parts.dialects {
         let (engine, sync_status) = (Arc::clone(&parts.engine), sync_status.cloned());
         let name = dialect.name();
@@ -379,9 +386,9 @@ fn health(
         });
     }
     if let Some(registration) = registration.cloned() {
-        // The registration does not count for readiness. A hub sends nothing to servers that are not
-        // ready, so that a server which waited for a request would wait for ever; and a hub that is out
-        // of reach would make every server unready.
+        // The registration does not count for readiness. A hub sends no requests to servers that are not
+        // ready, so a server that waited for a request would wait for ever. A hub that is out of reach would
+        // make every server unready.
         health.add_informative("registration", &[Probe::Readyz], move || registration.state());
     }
     Arc::new(health)

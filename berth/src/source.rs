@@ -12,7 +12,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The token.
+    /// The value in `--source`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -32,10 +32,10 @@ pub struct Source {
     pub place: Place,
 }
 
-/// Reads `gardener=hub`.
+/// Parses a value of `--source`, such as `gardener=hub`.
 ///
 /// # Errors
-/// The expected form.
+/// A message with the expected form or the known values.
 pub(crate) fn source(text: &str) -> Result<Source, String> {
     let dialects = berth_dialect_registry::all();
     let known: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
@@ -60,11 +60,11 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
     })
 }
 
-/// Error where every system is off.
+/// Error message if every system is off.
 pub(crate) const NONE_NAMED: &str = "every system is off: name each that Berth is for, --source=<system>=hub where its objects are on the hub, \
     --source=<system>=owned where Berth is to store them";
 
-/// Explains the error of an observer that would store the objects of `dialect` itself.
+/// Error message for an observer that would store the objects of `dialect` itself.
 pub(crate) fn nothing_to_observe(dialect: &str) -> String {
     format!(
         "--mode=observe observes objects on a hub, and with --source={dialect}=owned none of {dialect} are there: use \
@@ -72,8 +72,8 @@ pub(crate) fn nothing_to_observe(dialect: &str) -> String {
     )
 }
 
-/// The sources of a server on a hub. There, a system that no flag names is off, since a server that
-/// stored its objects would take over its API.
+/// The sources of a server on a hub: `sources`, and the place `Off` for every system without a source. A
+/// server that stored the objects of such a system would take over the system's API.
 #[must_use]
 pub fn only_named(sources: Vec<Source>) -> Vec<Source> {
     let all = berth_dialect_registry::all().into_iter().map(|dialect| Source {
@@ -86,8 +86,8 @@ pub fn only_named(sources: Vec<Source>) -> Vec<Source> {
 /// Returns the place of the objects of `dialect`. The last source of the dialect counts; without one,
 /// Berth stores the objects.
 pub(crate) fn place(sources: &[Source], dialect: &str) -> Place {
-    let mut about = sources.iter().rev();
-    about
+    let mut reversed = sources.iter().rev();
+    reversed
         .find(|source| source.dialect == dialect)
         .map_or(Place::Owned, |source| source.place)
 }

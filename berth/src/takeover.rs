@@ -1,6 +1,6 @@
 //! `berth takeover` and `berth handback`: they change the scheduler of a system in such an order that a
-//! request never has two schedulers, and has none for as short a time as possible (docs/take-over.md).
-//! Without `--yes` nothing is changed.
+//! request never has two schedulers (except with `--beside`), and is without a scheduler for the shortest
+//! possible time (docs/take-over.md). Without `--yes`, they only print the steps.
 
 mod args;
 mod configuration;
@@ -22,10 +22,10 @@ use berth_configuration::Mode;
 use configuration::{Change, StoredConfiguration};
 use hub::Hub;
 
-/// Interval at which the present state is compared with the awaited one.
+/// Interval between two checks of the awaited state.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// `berth takeover`.
+/// Runs `berth takeover`.
 ///
 /// # Errors
 /// When no server answers, the system is unknown, Berth does not run for it, or rights are missing.
@@ -37,19 +37,19 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
         beside: args.beside,
     };
     let selector = args.selector()?;
-    let differ = compare::print_system(&hub.client, hub.name(), &selector, &args.config).await?;
-    if differ > 0 {
+    let different = compare::print_system(&hub.client, hub.name(), &selector, &args.config).await?;
+    if different > 0 {
         say!();
         say!(
             "{}",
             fitted(&format!(
-                "{differ} would move; berth compare --only-different -o json lists them all."
+                "{different} would move; berth compare --only-different -o json lists them all."
             ))
         );
     }
-    let (state, stored) = (hub.scheduler_state().await?, hub.stored().await?);
-    tell_plan(&hub, &state, &stored, &change, args.beside);
-    if !is_wanted("takeover", &hub, &change, &stored, args.yes).await? {
+    let (state, stored) = (hub.scheduler_state().await?, hub.configuration().await?);
+    print_plan(&hub, &state, &stored, &change, args.beside);
+    if !confirm("takeover", &hub, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
     }
     if let (SchedulerKnowledge::Runs(..), Some(consequence), false) = (
@@ -62,7 +62,7 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
             hub.name()
         );
     }
-    Ok(match changed(&hub, &change, args.timeout).await? {
+    Ok(match apply(&hub, &change, args.timeout).await? {
         Ok(message) => {
             say!("{}", fitted(&message));
             ExitCode::SUCCESS
@@ -80,11 +80,11 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     })
 }
 
-/// Prints the obstacles to `change`. Returns whether to apply it.
+/// Prints the obstacles to `change`. Returns whether to apply the change, which only `yes` permits.
 ///
 /// # Errors
 /// When the change is to be applied, and there are obstacles.
-async fn is_wanted(
+async fn confirm(
     command: &str,
     hub: &Hub,
     change: &Change,
@@ -93,7 +93,7 @@ async fn is_wanted(
 ) -> Result<bool> {
     let (name, problems) = (hub.name(), hub.obstacles(change, stored).await?);
     for problem in &problems {
-        point(problem);
+        print_item(problem);
     }
     if !yes {
         say!("\nNothing was changed. Run the same command with --yes to do it");
@@ -105,28 +105,24 @@ async fn is_wanted(
     Ok(true)
 }
 
-/// Applies `change`, and waits until Berth acts by it. Returns the message of Berth's condition, or after
-/// `timeout` the reason why Berth does not act by it yet.
-async fn changed(
-    hub: &Hub,
-    change: &Change,
-    timeout: Duration,
-) -> Result<std::result::Result<String, String>> {
+/// Applies `change`, and waits until it has taken effect. Returns the message of Berth's condition, or after
+/// `timeout` the reason why the change has not taken effect yet.
+async fn apply(hub: &Hub, change: &Change, timeout: Duration) -> Result<std::result::Result<String, String>> {
     let generation = hub.change(change).await?.generation;
     let (name, mode) = (hub.name(), change.mode);
     say!("\nschedulerconfiguration {name} says mode: {}", mode.as_str());
     let waiting = wait(timeout, async || {
-        Ok(match hub.stored().await?.deciding(generation) {
+        Ok(match hub.configuration().await?.deciding(generation) {
             Some((decides, message)) if decides == (mode == Mode::Decide) => Step::Done(message),
-            Some((_, message)) => Step::Not(message),
-            None => Step::Not("Berth has not processed it yet".to_owned()),
+            Some((_, message)) => Step::Pending(message),
+            None => Step::Pending("Berth has not processed it yet".to_owned()),
         })
     });
     Ok(waiting.await)
 }
 
-/// Prints the steps that `--yes` carries out.
-fn tell_plan(
+/// Prints the steps of `--yes`, and the steps of the user.
+fn print_plan(
     hub: &Hub,
     state: &SchedulerKnowledge,
     stored: &StoredConfiguration,
@@ -134,9 +130,9 @@ fn tell_plan(
     beside: bool,
 ) {
     say!("\nWhat --yes does, and what you do:");
-    point(&change.describe(hub.name(), stored));
+    print_item(&change.describe(hub.name(), stored));
     let Some(own) = hub.scheduler() else {
-        point(&format!(
+        print_item(&format!(
             "{} has no scheduler of its own: Berth decides at once",
             hub.name()
         ));
@@ -144,36 +140,36 @@ fn tell_plan(
     };
     let name = own.name;
     match state {
-        SchedulerKnowledge::Stopped => point(&format!(
+        SchedulerKnowledge::Stopped => print_item(&format!(
             "{name} does not renew its Lease: Berth decides at once. It must not be started again"
         )),
         SchedulerKnowledge::Runs(..) if beside => {
-            point(&format!("{name} runs, and Berth decides beside it at once"))
+            print_item(&format!("{name} runs, and Berth decides beside it at once"))
         }
-        SchedulerKnowledge::Runs(lease, holder) => point(&format!(
+        SchedulerKnowledge::Runs(lease, holder) => print_item(&format!(
             "{name} runs: {holder} renews its Lease {}/{}. Berth observes until that ends, at most the duration of the Lease \
              after it is stopped",
             lease.namespace, lease.name
         )),
-        SchedulerKnowledge::Invisible => point(&format!(
+        SchedulerKnowledge::Invisible => print_item(&format!(
             "{name} holds no Lease, so that Berth cannot see whether it runs: stop it first, since Berth decides at once"
         )),
         SchedulerKnowledge::Unread(message) => {
-            point(&format!("it is unknown whether {name} runs: {message}"))
+            print_item(&format!("it is unknown whether {name} runs: {message}"))
         }
     }
     if !matches!(state, SchedulerKnowledge::Stopped) && !beside {
-        tell_steps("stop it", own.stop);
+        print_steps("stop it", own.stop);
     }
     if let Some(consequence) = own.is_part_of {
-        point(&format!("mind that {consequence}"));
+        print_item(&format!("mind that {consequence}"));
     }
     if change.selects() {
         match own.leaves_out {
-            Some(way) => point(&format!(
-                "{name} keeps deciding the other requests, if it skips these: {way}"
+            Some(method) => print_item(&format!(
+                "{name} keeps deciding the other requests, if it skips these: {method}"
             )),
-            None => point(&format!(
+            None => print_item(&format!(
                 "{name} cannot skip single requests: once it is stopped, no scheduler decides the others; beside it \
                           (--beside) its writes to Berth's are refused"
             )),
@@ -181,47 +177,47 @@ fn tell_plan(
     }
 }
 
-/// `text` as an entry of a list, broken to fit the terminal.
-fn point(text: &str) {
+/// Prints `text` as an item of a list, with line breaks to fit the terminal.
+fn print_item(text: &str) {
     let lines = indented(text, 2, width());
     say!("- {}", lines.trim_start());
 }
 
-/// `text` broken to fit the terminal.
+/// Returns `text` with line breaks to fit the terminal.
 fn fitted(text: &str) -> String {
     indented(text, 0, width())
 }
 
-fn tell_steps(what: &str, steps: &[&str]) {
-    point(&format!("{what}:"));
+fn print_steps(what: &str, steps: &[&str]) {
+    print_item(&format!("{what}:"));
     for step in steps {
         say!("    {step}");
     }
 }
 
-/// `berth handback`.
+/// Runs `berth handback`.
 ///
 /// # Errors
 /// When no server answers, the system is unknown, or rights are missing.
 pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
     let hub = Hub::of(&args.system, &args.server).await?;
-    let (state, stored) = (hub.scheduler_state().await?, hub.stored().await?);
+    let (state, stored) = (hub.scheduler_state().await?, hub.configuration().await?);
     let change = Change {
         mode: Mode::Observe,
         requests: None,
         beside: false,
     };
     say!("What --yes does, and what you do:");
-    point(&change.describe(hub.name(), &stored));
-    point("current placements stay unchanged: the system's own scheduler finds them");
+    print_item(&change.describe(hub.name(), &stored));
+    print_item("current placements stay unchanged: the system's own scheduler finds them");
     let own = hub.scheduler();
     if let Some(own) = own {
-        tell_return(&own, &state);
+        print_return(&own, &state);
     }
-    if !is_wanted("handback", &hub, &change, &stored, args.yes).await? {
+    if !confirm("handback", &hub, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
     }
-    match changed(&hub, &change, args.timeout).await? {
+    match apply(&hub, &change, args.timeout).await? {
         Ok(message) => say!("{}", fitted(&message)),
         Err(message) => {
             say_error!(
@@ -233,26 +229,27 @@ pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
         }
     }
     match own {
-        Some(own) if !own.leases.is_empty() => returned(&hub, &own, &state, args.timeout).await,
+        Some(own) if !own.leases.is_empty() => wait_for_scheduler(&hub, &own, &state, args.timeout).await,
         _ => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// Prints the steps that restart the system's own scheduler.
-fn tell_return(own: &OwnScheduler, state: &SchedulerKnowledge) {
+/// Prints how to start or restart the system's own scheduler.
+fn print_return(own: &OwnScheduler, state: &SchedulerKnowledge) {
     match state {
         SchedulerKnowledge::Runs(..) => {
-            point(&format!(
+            print_item(&format!(
                 "{} runs already, but may not retry writes that Berth refused: restart it",
                 own.name
             ));
         }
-        _ => tell_steps(&format!("then start {}", own.name), own.start),
+        _ => print_steps(&format!("then start {}", own.name), own.start),
     }
 }
 
-/// Waits until the system's own scheduler runs.
-async fn returned(
+/// Prints how to start the system's own scheduler, and waits until it runs. If the scheduler ran `before`,
+/// there is no wait.
+async fn wait_for_scheduler(
     hub: &Hub,
     own: &OwnScheduler,
     before: &SchedulerKnowledge,
@@ -265,20 +262,20 @@ async fn returned(
         );
         return Ok(ExitCode::SUCCESS);
     }
-    tell_steps(&format!("now start {}", own.name), own.start);
-    let lives = wait(timeout, async || {
+    print_steps(&format!("now start {}", own.name), own.start);
+    let waiting = wait(timeout, async || {
         Ok(match hub.scheduler_state().await? {
             SchedulerKnowledge::Runs(lease, holder) => Step::Done(format!(
                 "{} runs: {holder} renews its Lease {}/{}",
                 own.name, lease.namespace, lease.name
             )),
-            SchedulerKnowledge::Unread(message) => Step::Not(message),
+            SchedulerKnowledge::Unread(message) => Step::Pending(message),
             SchedulerKnowledge::Stopped | SchedulerKnowledge::Invisible => {
-                Step::Not("its Lease is not renewed".to_owned())
+                Step::Pending("its Lease is not renewed".to_owned())
             }
         })
     });
-    Ok(match lives.await {
+    Ok(match waiting.await {
         Ok(message) => {
             say!("{}", fitted(&message));
             ExitCode::SUCCESS
@@ -294,24 +291,24 @@ async fn returned(
     })
 }
 
-/// Whether the awaited state is reached, with its message.
+/// Whether the awaited state is reached, with a message.
 enum Step {
     Done(String),
-    Not(String),
+    Pending(String),
 }
 
-/// Repeats `look` until it succeeds, and returns its message; after `timeout`, returns the last message
-/// about the obstacle. Prints new messages meanwhile. A hub that does not answer for a moment is no
-/// error, since it has some of the changes already: `look` is repeated.
+/// Repeats `check` until the awaited state is reached, and returns its message. After `timeout`, returns the
+/// last message about the obstacle as the error. Prints new messages meanwhile. If the hub does not answer,
+/// `check` is repeated, too, since the hub has some of the changes already.
 async fn wait(
     timeout: Duration,
-    look: impl AsyncFn() -> Result<Step>,
+    check: impl AsyncFn() -> Result<Step>,
 ) -> std::result::Result<String, String> {
     let (start, mut last) = (Instant::now(), String::new());
     loop {
-        let message = match look().await {
+        let message = match check().await {
             Ok(Step::Done(message)) => return Ok(message),
-            Ok(Step::Not(message)) => message,
+            Ok(Step::Pending(message)) => message,
             Err(problem) => crate::causes::told(&problem),
         };
         if message != last {
@@ -336,13 +333,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_hub_that_does_not_answer_for_a_moment_is_asked_again() {
         let times = AtomicUsize::new(0);
-        let look = async || match times.fetch_add(1, Ordering::Relaxed) {
-            0 => Ok(Step::Not("it waits".to_owned())),
+        let check = async || match times.fetch_add(1, Ordering::Relaxed) {
+            0 => Ok(Step::Pending("it waits".to_owned())),
             1 => Err(anyhow!("connection refused")),
             _ => Ok(Step::Done("it decides".to_owned())),
         };
         assert_eq!(
-            wait(Duration::from_secs(10), look).await,
+            wait(Duration::from_secs(10), check).await,
             Ok("it decides".to_owned())
         );
         let never = async || Err(anyhow!("connection refused"));

@@ -5,9 +5,8 @@
 //! first, then the registrations, and the workload after that. Objects that do not exist any more are
 //! skipped, so that the command can be repeated.
 //!
-//! Some objects have finalizers that only Berth's controllers remove
-//! ([`berth_dialect_contract::Hold`]). While there are such objects, nothing is done without a choice
-//! about them.
+//! Some objects have finalizers that only Berth's controllers remove ([`berth_dialect_contract::Hold`]).
+//! While there are such objects, the command changes nothing unless a flag states how to treat them.
 
 mod holds;
 mod removal;
@@ -30,8 +29,8 @@ use crate::hub::CONTROLLERS_LEASE;
 use holds::HeldObjects;
 use removal::{Removal, RemovalOutcome};
 
-/// Time limit for the deletion of an APIService.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Time limit for the deletion of the APIServices.
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Kind of the object that holds an embedded database.
 const CLAIM: &str = "PersistentVolumeClaim";
 /// Pause before the next check.
@@ -75,10 +74,10 @@ pub struct UninstallArgs {
     pub dry_run: bool,
 }
 
-/// Uninstalls.
+/// Runs `berth uninstall`.
 ///
 /// # Errors
-/// When the hub refuses a deletion; earlier ones are done.
+/// When objects wait for Berth, or the hub refuses a deletion. Earlier deletions remain done.
 pub async fn run(args: &UninstallArgs) -> Result<()> {
     let (client, url) = connect(args).await?;
     let remover = Remover {
@@ -86,24 +85,24 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
         url,
         dry_run: args.dry_run,
     };
-    remover.not_standalone().await?;
+    remover.check_not_standalone().await?;
     let service = Service {
         name: args.service.clone(),
         namespace: args.namespace.clone(),
         ..default_service()
     };
     let steps = Steps::of(&service);
-    let searches = !args.registration_only && !args.keep_finalizers;
-    // The kinds that Berth serves itself while it is registered.
-    let own = if searches {
+    let checks_finalizers = !args.registration_only && !args.keep_finalizers;
+    // The groups that Berth itself serves while it is registered.
+    let own = if checks_finalizers {
         remover.groups(&service).await?
     } else {
         BTreeSet::new()
     };
-    if searches {
-        remover.consider(&own, args).await?;
+    if checks_finalizers {
+        remover.check_held_objects(&own, args).await?;
     }
-    remover.all(&steps.self_registration).await?;
+    remover.remove_all(&steps.self_registration).await?;
     for webhooks in &steps.webhooks {
         remover.webhooks(webhooks, &service).await?;
     }
@@ -111,7 +110,7 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
     if args.registration_only {
         return Ok(());
     }
-    remover.all(&steps.rest).await?;
+    remover.remove_all(&steps.rest).await?;
     if args.release_finalizers && !args.dry_run {
         remover.release(&own).await?;
     }
@@ -120,10 +119,10 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
         remover.print_kept(&steps.kept).await?;
     }
     if args.delete_configurations {
-        remover.all(&steps.definitions).await?;
+        remover.remove_all(&steps.definitions).await?;
     }
     if args.delete_namespace {
-        remover.all(&steps.namespace).await?;
+        remover.remove_all(&steps.namespace).await?;
     }
     Ok(())
 }
@@ -146,7 +145,7 @@ struct Steps {
     /// The right to register again.
     self_registration: Vec<Removal>,
     webhooks: Vec<Removal>,
-    /// Running objects, then their rights.
+    /// The workload, then its rights.
     rest: Vec<Removal>,
     /// Objects that hold users' data.
     kept: Vec<Removal>,
@@ -177,8 +176,8 @@ impl Steps {
                 .filter(|removal| unique.insert(removal.to_string()))
                 .collect();
             removals.reverse();
-            // When a part of an aggregated role is deleted, the hub's controller applies the role, and
-            // so recreates it.
+            // Aggregated roles are deleted before their parts: after the deletion of a part, the hub's
+            // controller applies the aggregated role, and could recreate it.
             removals.sort_by_key(|removal| !removal.is_aggregated());
             removals
         };
@@ -207,8 +206,8 @@ struct Remover {
 }
 
 impl Remover {
-    /// Refuses where the server is Berth itself, which has no installation.
-    async fn not_standalone(&self) -> Result<()> {
+    /// Checks that the server is not a standalone Berth server, which has no installation.
+    async fn check_not_standalone(&self) -> Result<()> {
         let version = self.client.apiserver_version().await;
         let version =
             version.map_err(|problem| anyhow!("cannot reach the hub at {}: {}", self.url, told(&problem)))?;
@@ -221,18 +220,18 @@ impl Remover {
         Ok(())
     }
 
-    async fn all(&self, removals: &[Removal]) -> Result<()> {
+    async fn remove_all(&self, removals: &[Removal]) -> Result<()> {
         for removal in removals {
-            self.one(removal).await?;
+            self.remove(removal).await?;
         }
         Ok(())
     }
 
-    async fn one(&self, removal: &Removal) -> Result<()> {
+    async fn remove(&self, removal: &Removal) -> Result<()> {
         match removal.delete(&self.client, self.dry_run).await? {
-            RemovalOutcome::Now if self.dry_run => berth_commands::say!("would delete {removal}"),
-            RemovalOutcome::Now => berth_commands::say!("deleted {removal}"),
-            RemovalOutcome::Before => {}
+            RemovalOutcome::Deleted if self.dry_run => berth_commands::say!("would delete {removal}"),
+            RemovalOutcome::Deleted => berth_commands::say!("deleted {removal}"),
+            RemovalOutcome::Absent => {}
         }
         Ok(())
     }
@@ -247,7 +246,7 @@ impl Remover {
         Ok(groups.map(str::to_owned).collect())
     }
 
-    async fn waiting(&self, own: &BTreeSet<String>) -> Result<Vec<HeldObjects>> {
+    async fn held_objects(&self, own: &BTreeSet<String>) -> Result<Vec<HeldObjects>> {
         let dialects = berth_dialect_registry::all();
         let holds: Vec<Hold> = dialects
             .iter()
@@ -256,17 +255,18 @@ impl Remover {
         holds::find(&self.client, &holds, own).await
     }
 
-    /// Prints the objects that wait for Berth. Fails unless the flags have a choice about them.
-    async fn consider(&self, own: &BTreeSet<String>, args: &UninstallArgs) -> Result<()> {
-        let waiting = self.waiting(own).await?;
-        for one in &waiting {
+    /// Prints the objects that wait for Berth. If there are any, this fails without `--release-finalizers`,
+    /// except in a dry run.
+    async fn check_held_objects(&self, own: &BTreeSet<String>, args: &UninstallArgs) -> Result<()> {
+        let held_objects = self.held_objects(own).await?;
+        for one in &held_objects {
             match (args.release_finalizers, args.dry_run) {
                 (false, _) => berth_commands::say!("only Berth would finish {one}"),
                 (true, true) => berth_commands::say!("would release {}: {one}", one.description()),
                 (true, false) => {}
             }
         }
-        if waiting.is_empty() || args.release_finalizers {
+        if held_objects.is_empty() || args.release_finalizers {
             return Ok(());
         }
         let advice = "delete these objects while Berth runs; or let them go with --release-finalizers; or leave them to another \
@@ -278,11 +278,12 @@ impl Remover {
         bail!("nothing was changed: {advice}")
     }
 
-    /// Releases the waiting objects, now that no controller adds finalizers again.
+    /// Removes the finalizers of the objects that wait for Berth, after the deletion of the controllers that
+    /// would add the finalizers again.
     async fn release(&self, own: &BTreeSet<String>) -> Result<()> {
-        for waiting in self.waiting(own).await? {
-            let count = waiting.release(&self.client).await?;
-            berth_commands::say!("released {count} {}", waiting.description());
+        for held_objects in self.held_objects(own).await? {
+            let count = held_objects.release(&self.client).await?;
+            berth_commands::say!("released {count} {}", held_objects.description());
         }
         Ok(())
     }
@@ -304,14 +305,14 @@ impl Remover {
                 let object = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
                     "metadata": {"namespace": service.namespace, "name": name}});
                 if let Some(removal) = Removal::of(&object) {
-                    self.one(&removal).await?;
+                    self.remove(&removal).await?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Prints the objects that stay.
+    /// Prints the existing objects among `removals`, which are kept.
     async fn print_kept(&self, removals: &[Removal]) -> Result<()> {
         for removal in removals {
             if removal.read(&self.client).await?.is_some() {
@@ -329,13 +330,13 @@ impl Remover {
             return Ok(());
         };
         if is_ours(&object, service) {
-            return self.one(removal).await;
+            return self.remove(removal).await;
         }
         berth_commands::say!("kept {removal}, whose webhooks call other servers");
         Ok(())
     }
 
-    /// Deletes every APIService for Berth's Service, of any name, and waits until they are deleted.
+    /// Deletes every APIService for Berth's Service, with any name, and waits until they are deleted.
     async fn api_services(&self, service: &Service) -> Result<()> {
         let start = Instant::now();
         let mut requested = BTreeSet::new();
@@ -348,16 +349,16 @@ impl Remover {
                 .collect();
             for removal in &own {
                 if requested.insert(removal.to_string()) {
-                    self.one(removal).await?;
+                    self.remove(removal).await?;
                 }
             }
             if own.is_empty() || self.dry_run {
                 return Ok(());
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TIMEOUT {
                 let names: Vec<String> = own.iter().map(ToString::to_string).collect();
                 bail!(
-                    "still there after {PATIENCE:?}: {}; look at their finalizers",
+                    "still there after {TIMEOUT:?}: {}; look at their finalizers",
                     names.join(", ")
                 );
             }
@@ -366,7 +367,7 @@ impl Remover {
     }
 }
 
-/// Adds apiVersion and kind, which objects in a list lack.
+/// The name of an APIService, with apiVersion and kind, which objects in a list lack.
 fn api_service(object: &Value) -> Value {
     json!({
         "apiVersion": "apiregistration.k8s.io/v1",
@@ -375,8 +376,8 @@ fn api_service(object: &Value) -> Value {
     })
 }
 
-/// Whether a webhook configuration calls Berth, or has no webhooks: an empty one is left over from a
-/// system without webhooks, and is of no use to others.
+/// Whether a webhook configuration calls Berth, or has no webhooks. An empty configuration is left over from
+/// a system without webhooks, and other servers do not need it.
 fn is_ours(configuration: &Value, service: &Service) -> bool {
     let webhooks = configuration["webhooks"].as_array();
     let mut references = webhooks

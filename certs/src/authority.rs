@@ -35,7 +35,7 @@ pub struct IssuedCertificate {
 
 impl std::fmt::Debug for IssuedCertificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Issued")
+        f.debug_struct("IssuedCertificate")
             .field("certificate", &self.certificate)
             .field("key", &"[withheld]")
             .finish()
@@ -164,7 +164,7 @@ impl Authority {
     /// Issues a serving certificate for host names and IP addresses, valid for [`LEAF_LIFE`].
     ///
     /// # Errors
-    /// When one of `names` is neither a host name nor an IP address.
+    /// When one of `names` is neither a host name nor an IP address, or the certificate cannot be issued.
     pub fn issue_server(&self, names: &[String], now: Timestamp) -> Result<IssuedCertificate, CertsError> {
         let mut params = leaf("berth", now, LEAF_LIFE)?;
         params.subject_alt_names = names
@@ -173,10 +173,12 @@ impl Authority {
             .collect::<Result<_, _>>()?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = generate("berth")?;
-        let certificate = params.signed_by(&key, &self.issuer).map_err(issuing("berth"))?;
+        let certificate = params
+            .signed_by(&key, &self.issuer)
+            .map_err(issue_error("berth"))?;
         Ok(IssuedCertificate {
             certificate: certificate.pem(),
-            key: encoded(&key, "berth")?,
+            key: key_pem(&key, "berth")?,
         })
     }
 
@@ -208,12 +210,13 @@ impl Authority {
         let mut params = leaf(user, now, life)?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let key = generate(user)?;
-        let certificate = params.signed_by(&key, &self.issuer).map_err(issuing(user))?;
-        let named = der::with_subject(certificate.der(), &der::subject(user, groups), self.issuer.key())
-            .map_err(|problem| issue_problem(user, problem))?;
+        let certificate = params.signed_by(&key, &self.issuer).map_err(issue_error(user))?;
+        let final_certificate =
+            der::with_subject(certificate.der(), &der::subject(user, groups), self.issuer.key())
+                .map_err(|problem| issue_problem(user, problem))?;
         Ok(IssuedCertificate {
-            certificate: pem::encode_certificate(&named),
-            key: encoded(&key, user)?,
+            certificate: pem::encode_certificate(&final_certificate),
+            key: key_pem(&key, user)?,
         })
     }
 
@@ -244,11 +247,11 @@ impl Authority {
         names == [Ok(user)]
             && organizations == expected
             && parsed.public_key().raw == rcgen::PublicKeyData::subject_public_key_info(&key)
-            && self.vouches_for(&certificates[0], at)
+            && self.is_issued_and_valid(&certificates[0], at)
     }
 
     /// Whether a client certificate was issued by this CA and is valid at `at`.
-    fn vouches_for(&self, certificate: &CertificateDer<'_>, at: Timestamp) -> bool {
+    fn is_issued_and_valid(&self, certificate: &CertificateDer<'_>, at: Timestamp) -> bool {
         let (Ok(anchor), Ok(leaf), Ok(seconds)) = (
             webpki::anchor_from_trusted_cert(&self.der),
             webpki::EndEntityCert::try_from(certificate),
@@ -281,7 +284,7 @@ pub fn generate_authority(common_name: &str, now: Timestamp) -> Result<IssuedCer
     })
 }
 
-fn issuing(subject: &str) -> impl FnOnce(rcgen::Error) -> CertsError + '_ {
+fn issue_error(subject: &str) -> impl FnOnce(rcgen::Error) -> CertsError + '_ {
     move |problem| CertsError::Issue {
         subject: subject.to_owned(),
         problem: problem.to_string(),
@@ -289,10 +292,10 @@ fn issuing(subject: &str) -> impl FnOnce(rcgen::Error) -> CertsError + '_ {
 }
 
 fn generate(subject: &str) -> Result<KeyPair, CertsError> {
-    KeyPair::generate().map_err(issuing(subject))
+    KeyPair::generate().map_err(issue_error(subject))
 }
 
-fn encoded(key: &KeyPair, subject: &str) -> Result<String, CertsError> {
+fn key_pem(key: &KeyPair, subject: &str) -> Result<String, CertsError> {
     pem::encode_key(&key.serialize_der()).map_err(|problem| issue_problem(subject, problem))
 }
 
@@ -308,7 +311,7 @@ fn read_key(content: &[u8], path: &Path) -> Result<KeyPair, CertsError> {
 }
 
 fn self_signed(common_name: &str, key: &KeyPair, now: Timestamp) -> Result<String, CertsError> {
-    let mut params = named(common_name);
+    let mut params = params_for(common_name);
     set_life(&mut params, now, CA_LIFE).map_err(|problem| issue_problem(common_name, problem))?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![
@@ -323,7 +326,7 @@ fn self_signed(common_name: &str, key: &KeyPair, now: Timestamp) -> Result<Strin
     params
         .self_signed(key)
         .map(|certificate| certificate.pem())
-        .map_err(issuing(common_name))
+        .map_err(issue_error(common_name))
 }
 
 fn issue_problem(subject: &str, problem: String) -> CertsError {
@@ -333,7 +336,7 @@ fn issue_problem(subject: &str, problem: String) -> CertsError {
     }
 }
 
-fn named(common_name: &str) -> CertificateParams {
+fn params_for(common_name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
     let mut subject = DistinguishedName::new();
     subject.push(DnType::CommonName, common_name);
@@ -342,7 +345,7 @@ fn named(common_name: &str) -> CertificateParams {
 }
 
 fn leaf(common_name: &str, now: Timestamp, life: SignedDuration) -> Result<CertificateParams, CertsError> {
-    let mut params = named(common_name);
+    let mut params = params_for(common_name);
     set_life(&mut params, now, life).map_err(|problem| issue_problem(common_name, problem))?;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.use_authority_key_identifier_extension = true;
@@ -366,16 +369,16 @@ fn alternative_name(name: &str) -> Result<SanType, CertsError> {
     if let Ok(address) = name.parse::<IpAddr>() {
         return Ok(SanType::IpAddress(address));
     }
-    let bad = |problem: String| CertsError::BadName {
+    let bad_name = |problem: String| CertsError::BadName {
         name: name.to_owned(),
         problem,
     };
     let host = name.strip_prefix("*.").unwrap_or(name);
-    DnsName::try_from(host).map_err(|problem| bad(problem.to_string()))?;
+    DnsName::try_from(host).map_err(|problem| bad_name(problem.to_string()))?;
     let name = name
         .to_owned()
         .try_into()
-        .map_err(|problem: rcgen::Error| bad(problem.to_string()))?;
+        .map_err(|problem: rcgen::Error| bad_name(problem.to_string()))?;
     Ok(SanType::DnsName(name))
 }
 

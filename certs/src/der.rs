@@ -35,28 +35,32 @@ pub(crate) fn subject(common_name: &str, organizations: &[String]) -> Vec<u8> {
     element(SEQUENCE, &names)
 }
 
-/// Replaces the subject of the certificate `issued` (version 3, of the CA with `key`), and signs it again.
+/// Replaces the subject of the certificate `original` (version 3, of the CA with `key`), and signs it again.
 ///
 /// # Errors
-/// When `issued` is not a certificate, or signing fails.
-pub(crate) fn with_subject(issued: &[u8], subject: &[u8], key: &impl SigningKey) -> Result<Vec<u8>, String> {
-    let [certificate] = elements(issued)?[..] else {
+/// When `original` is not a certificate, or signing fails.
+pub(crate) fn with_subject(
+    original: &[u8],
+    subject: &[u8],
+    key: &impl SigningKey,
+) -> Result<Vec<u8>, String> {
+    let [certificate] = elements(original)?[..] else {
         return Err("not one DER element".to_owned());
     };
-    let [signed, algorithm, _signature] = elements(certificate.content)?[..] else {
+    let [tbs, algorithm, _signature] = elements(certificate.content)?[..] else {
         return Err("not the three parts of a certificate".to_owned());
     };
-    let mut content = Vec::with_capacity(signed.content.len() + subject.len());
-    for (index, field) in elements(signed.content)?.iter().enumerate() {
+    let mut content = Vec::with_capacity(tbs.content.len() + subject.len());
+    for (index, field) in elements(tbs.content)?.iter().enumerate() {
         content.extend_from_slice(if index == SUBJECT { subject } else { field.whole });
     }
-    let signed = element(SEQUENCE, &content);
+    let tbs = element(SEQUENCE, &content);
     // A bit string begins with the number of its unused bits.
     let mut signature = vec![0];
-    signature.extend(key.sign(&signed).map_err(|problem| problem.to_string())?);
+    signature.extend(key.sign(&tbs).map_err(|problem| problem.to_string())?);
     Ok(element(
         SEQUENCE,
-        &[&signed[..], algorithm.whole, &element(BIT_STRING, &signature)].concat(),
+        &[&tbs[..], algorithm.whole, &element(BIT_STRING, &signature)].concat(),
     ))
 }
 
@@ -72,7 +76,8 @@ pub(crate) fn sec1_of(key: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let [_version, algorithm, key, ..] = elements(info.content)?[..] else {
         return Err("not the parts of a PKCS #8 key".to_owned());
     };
-    // In an ECPrivateKey these elements are the private number: random bytes, which may look like elements.
+    // The tags are checked, since the second element of an ECPrivateKey is the private number, whose random
+    // bytes may look like elements.
     if algorithm.whole[0] != SEQUENCE || key.whole[0] != OCTET_STRING {
         return Err("not the parts of a PKCS #8 key".to_owned());
     }
@@ -100,21 +105,21 @@ pub(crate) fn sec1_of(key: &[u8]) -> Result<Option<Vec<u8>>, String> {
 /// Converts an ECPrivateKey that names its curve to a PKCS #8 key.
 ///
 /// # Errors
-/// When `key` is not a private key.
+/// When `key` is not an ECPrivateKey, or does not name its curve.
 pub(crate) fn pkcs8_of(key: &[u8]) -> Result<Vec<u8>, String> {
     let [inner] = elements(key)?[..] else {
         return Err("not one DER element".to_owned());
     };
     let parts = elements(inner.content)?;
-    let is_number = |part: &Element| part.whole[0] == OCTET_STRING;
-    if !parts.get(1).is_some_and(is_number) {
+    let is_octet_string = |part: &Element| part.whole[0] == OCTET_STRING;
+    if !parts.get(1).is_some_and(is_octet_string) {
         return Err("not the parts of an EC private key".to_owned());
     }
     let curve = parts.iter().find(|part| part.whole[0] == PARAMETERS);
     let curve = curve.ok_or("an EC private key that names no curve")?;
     let kind = element(OBJECT_IDENTIFIER, &EC_PUBLIC_KEY);
     let algorithm = element(SEQUENCE, &[&kind[..], curve.content].concat());
-    // Otherwise the result would name the curve twice, which strict parsers reject.
+    // The parameters are left out, since strict parsers reject a key that names its curve twice.
     let without_parameters = parts.iter().filter(|part| part.whole[0] != PARAMETERS);
     let without_parameters: Vec<u8> = without_parameters.flat_map(|part| part.whole).copied().collect();
     let key = element(OCTET_STRING, &element(SEQUENCE, &without_parameters));
@@ -154,14 +159,14 @@ struct Element<'a> {
 
 /// Splits `bytes` into its elements.
 fn elements(mut bytes: &[u8]) -> Result<Vec<Element<'_>>, String> {
-    let cut = || "DER that ends early".to_owned();
+    let truncated = || "DER that ends early".to_owned();
     let mut list = Vec::new();
     while !bytes.is_empty() {
-        let first = usize::from(*bytes.get(1).ok_or_else(cut)?);
+        let first = usize::from(*bytes.get(1).ok_or_else(truncated)?);
         let (header, length) = if first < 0x80 {
             (2, first)
         } else {
-            let digits = bytes.get(2..2 + (first & 0x7f)).ok_or_else(cut)?;
+            let digits = bytes.get(2..2 + (first & 0x7f)).ok_or_else(truncated)?;
             if digits.len() > size_of::<u32>() {
                 return Err("DER with a length over 32 bits".to_owned());
             }
@@ -173,7 +178,7 @@ fn elements(mut bytes: &[u8]) -> Result<Vec<Element<'_>>, String> {
             )
         };
         let end = header + length;
-        let content = bytes.get(header..end).ok_or_else(cut)?;
+        let content = bytes.get(header..end).ok_or_else(truncated)?;
         list.push(Element {
             whole: &bytes[..end],
             content,

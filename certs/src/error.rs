@@ -1,4 +1,4 @@
-//! Errors of certificates and keys, each with its file and a remedy.
+//! Errors of certificates and keys. Errors about files name the file; errors about a stored CA have a remedy.
 
 use std::io;
 use std::path::PathBuf;

@@ -29,18 +29,18 @@ impl Access {
 /// from the start.
 ///
 /// # Errors
-/// When the file cannot be written; `path` is then unchanged.
+/// When the file cannot be written, or its folder cannot be synced. In the first case `path` is unchanged.
 pub fn write(path: &Path, content: &[u8], access: Access) -> Result<(), CertsError> {
-    let temporary = temporary(path);
-    let written = create(&temporary, access)
+    let temporary = temporary_path(path);
+    let result = create(&temporary, access)
         .and_then(|mut file| {
             file.write_all(content)?;
             file.sync_all()
         })
         .and_then(|()| fs::rename(&temporary, path))
         .and_then(|()| sync_folder(path));
-    written.map_err(|problem| {
-        // The temporary file may not exist. The first error is the one to report.
+    result.map_err(|problem| {
+        // The temporary file may not exist. Only the first error is reported.
         drop(fs::remove_file(&temporary));
         CertsError::Io {
             path: path.to_owned(),
@@ -61,12 +61,12 @@ pub fn make_folder(path: &Path) -> Result<(), CertsError> {
     builder.create(path).map_err(CertsError::io(path))
 }
 
-/// Removes permissions beyond `access` from the file at `path`, if it exists. Copies, archives and volumes
-/// may have files with looser modes. A mode that cannot be changed is logged; a key that everyone can read is
-/// an error.
+/// Removes permissions beyond `access` from the file or folder at `path`, if it exists. Copies, archives and
+/// volumes may have files with looser modes. A mode that cannot be changed is logged, or is an error if every
+/// user has access to the file.
 ///
 /// # Errors
-/// When the mode cannot be read, or other users can read or write the file and its mode cannot be changed.
+/// When the mode cannot be read, or every user has access to the file and its mode cannot be changed.
 #[cfg(unix)]
 pub fn tighten(path: &Path, access: Access) -> Result<(), CertsError> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -140,7 +140,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, CertsError> {
     fs::read(path).map_err(CertsError::io(path))
 }
 
-fn temporary(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".tmp{}", std::process::id()));
     path.with_file_name(name)
@@ -162,7 +162,7 @@ fn create(path: &Path, access: Access) -> io::Result<File> {
     options.open(path)
 }
 
-/// Syncs the folder, so that the rename is durable.
+/// Syncs the folder of `path`, so that the rename is durable.
 fn sync_folder(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),

@@ -1,4 +1,4 @@
-//! The folder of a standalone server's certificates.
+//! The folder of a server's certificates.
 
 use std::path::{Path, PathBuf};
 
@@ -18,12 +18,12 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens `path`, and creates the folder and the authorities where they are missing: `ca.{crt,key}`
+    /// Opens `path`, and creates the folder and the authorities if they are missing: `ca.{crt,key}`
     /// for serving and client certificates, `front-proxy-ca.{crt,key}` for front proxies, which may
     /// name users in request headers.
     ///
     /// # Errors
-    /// As [`Authority::open`].
+    /// As [`Authority::open`], and when the folder cannot be created.
     pub fn open(path: impl Into<PathBuf>, now: Timestamp) -> Result<Self, CertsError> {
         let path = path.into();
         files::make_folder(&path)?;
@@ -77,7 +77,7 @@ impl Folder {
         self.ca.issue_client(user, groups, now)
     }
 
-    /// The cryptography provider for which all certificates of this crate are issued.
+    /// The cryptography provider of TLS connections with certificates of this crate.
     #[must_use]
     pub fn provider() -> CryptoProvider {
         rustls::crypto::ring::default_provider()

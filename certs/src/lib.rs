@@ -1,11 +1,11 @@
 //! Certificates: the built-in authorities, issuing, and the serving certificate, which is renewed or reloaded
 //! automatically.
 //!
-//! A [`Folder`] has the authorities of a standalone server, from its first start on: a CA for serving and
+//! A [`Folder`] has the authorities of a server, from its first start on: a CA for serving and
 //! client certificates, and a separate CA for front proxies (a certificate of one must never be valid for the
 //! other purpose). A [`ServingCertificate`] resolves the certificate of each new TLS connection.
 //!
-//! Private keys are written with mode 0600, and every file through a temporary file that is renamed. A CA is
+//! Private keys have mode 0600. Every file is written through a temporary file that is renamed. A CA is
 //! never overwritten: a problem of a stored CA is an error that states the remedy.
 #![doc = include_str!("../README.md")]
 

@@ -1,4 +1,4 @@
-//! Parsing of certificates and keys in PEM.
+//! Parsing and encoding of certificates and keys in PEM.
 
 use std::path::Path;
 use std::sync::Arc;

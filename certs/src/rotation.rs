@@ -41,7 +41,7 @@ pub struct SharedAuthorities {
 pub struct Moment {
     /// Present time.
     pub now: Timestamp,
-    /// Shortest duration of a step: longer than any server takes to detect one.
+    /// Shortest duration of a step: longer than the time in which any server detects a step.
     pub step: SignedDuration,
     /// Whether all clients that must trust [`SharedAuthorities::bundle`] do so.
     pub announced: bool,
@@ -211,7 +211,7 @@ impl SharedAuthorities {
     }
 }
 
-/// Generates a CA with a name of its own, since some verifiers compare only names.
+/// Generates a CA with a different name than earlier CAs, since some verifiers compare only names.
 fn new_authority(now: Timestamp) -> Result<IssuedCertificate, CertsError> {
     authority::generate_authority(&format!("berth-ca-{}", now.as_second()), now)
 }

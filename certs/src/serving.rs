@@ -19,7 +19,7 @@ use crate::pem;
 
 /// Interval of [`ServingCertificate::keep_fresh`]. The two files are small, and a change of the system clock
 /// is detected within the interval.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// A serving certificate that is kept current. Open connections keep the certificate of their handshake.
 pub struct ServingCertificate {
@@ -30,8 +30,9 @@ pub struct ServingCertificate {
 
 struct Current {
     key: Arc<CertifiedKey>,
-    /// Content of the certificate file; the next field has the content of the key file.
+    /// The certificate (chain) in PEM.
     certificate: Vec<u8>,
+    /// The private key in PEM.
     private: Vec<u8>,
     not_before: Timestamp,
     not_after: Timestamp,
@@ -83,8 +84,8 @@ impl ServingCertificate {
         }))
     }
 
-    /// A certificate of a CA that several servers share, for localhost, 127.0.0.1, ::1 and `names`.
-    /// Each start issues a new one, and so does [`ServingCertificate::adopt`].
+    /// A certificate of a CA that several servers share, for localhost, 127.0.0.1, ::1 and `names`. The
+    /// certificate is issued at each start, and is not stored.
     ///
     /// # Errors
     /// When one of `names` is invalid.
@@ -104,8 +105,7 @@ impl ServingCertificate {
     }
 
     /// Issues a certificate of `next`, unless the certificate in use is already of that CA. Returns whether a
-    /// certificate was issued, which happens only after [`ServingCertificate::shared`]: other certificates
-    /// have their own CA.
+    /// certificate was issued. Only certificates from [`ServingCertificate::shared`] can change their CA.
     ///
     /// # Errors
     /// When the certificate cannot be issued; the old one stays in use.
@@ -191,7 +191,7 @@ impl ServingCertificate {
     pub async fn keep_fresh(self: Arc<Self>) {
         let mut last_problem = None;
         loop {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(REFRESH_INTERVAL).await;
             let this = Arc::clone(&self);
             let outcome = tokio::task::spawn_blocking(move || this.refresh()).await;
             let problem = match outcome {
@@ -265,7 +265,8 @@ fn reusable(folder: &Folder, names: &[String], now: Timestamp) -> Result<Option<
     match Current::new((content, &certificate), (private, &key)) {
         Ok(current) if current.is_due(now) || !serves(&current, folder, names, now) => Ok(None),
         Ok(current) => Ok(Some(current)),
-        // An incomplete write, or an edit: only this server depends on the pair, so it issues a new one.
+        // The pair was written incompletely, or edited. Only this server depends on the pair, so it is issued
+        // again.
         Err(problem) => {
             tracing::warn!(%problem, "the stored serving certificate cannot be used; issuing a new one");
             Ok(None)
@@ -273,7 +274,7 @@ fn reusable(folder: &Folder, names: &[String], now: Timestamp) -> Result<Option<
     }
 }
 
-/// Whether the certificate is of this CA and for all of `names`.
+/// Whether the certificate is of the CA of `folder`, valid at `now`, and for all of `names`.
 fn serves(current: &Current, folder: &Folder, names: &[String], now: Timestamp) -> bool {
     let Ok(anchor) = webpki::anchor_from_trusted_cert(folder.ca().certificate_der()) else {
         return false;
@@ -299,8 +300,9 @@ fn serves(current: &Current, folder: &Folder, names: &[String], now: Timestamp) 
     names.iter().all(
         |name| match rustls_pki_types::ServerName::try_from(name.as_str()) {
             Ok(name) => end_entity.verify_is_valid_for_subject_name(&name).is_ok(),
-            // A client cannot connect to a wildcard, so it is compared with the names unchanged.
-            Err(_) => end_entity.valid_dns_names().any(|have| have == name),
+            // A wildcard is not a valid server name, so it is compared with the names of the certificate as
+            // text.
+            Err(_) => end_entity.valid_dns_names().any(|dns_name| dns_name == name),
         },
     )
 }

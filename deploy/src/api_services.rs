@@ -20,8 +20,9 @@ const OWNED_PRIORITY: u32 = 2000;
 
 /// The APIService that registers `scheduling.berth.dev` at an aggregator.
 ///
-/// It has no caBundle, which Berth or cert-manager sets. Until then, an aggregator trusts only the root CAs
-/// of its operating system, and never a cluster's own CA, so that the APIService is not Available.
+/// The APIService has no caBundle: Berth or cert-manager sets it later. Until then, an aggregator trusts only
+/// the root CAs of its operating system, and never a cluster's own CA, so that the APIService is not
+/// Available.
 #[must_use]
 pub fn api_service(service: &Service) -> Value {
     registered(service, GROUP, VERSION, GROUP_PRIORITY, VERSION_PRIORITY)

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::Service;
 
-/// The annotation of APIServices and webhook configurations.
+/// The annotation with which cert-manager sets the caBundle of an APIService or webhook configuration.
 pub const ANNOTATION: &str = "cert-manager.io/inject-ca-from";
 const API: &str = "cert-manager.io/v1";
 
-/// The Secret with the serving certificate.
+/// The name of the Secret with the serving certificate.
 pub(super) fn secret_name(service: &Service) -> String {
     format!("{}-tls", service.name)
 }
@@ -24,14 +24,14 @@ pub(super) fn annotation(service: &Service) -> Value {
 pub fn certificates(service: &Service) -> Vec<Value> {
     let (name, ca) = (&service.name, format!("{}-ca", service.name));
     let (root, issuer) = (format!("{name}-root"), format!("{name}-issuer"));
-    let of = |kind: &str, name: &str, spec: Value| {
+    let object = |kind: &str, name: &str, spec: Value| {
         let metadata = json!({"name": name, "namespace": service.namespace});
         json!({"apiVersion": API, "kind": kind, "metadata": metadata, "spec": spec})
     };
     let key = json!({"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"});
     vec![
-        of("Issuer", &root, json!({"selfSigned": {}})),
-        of(
+        object("Issuer", &root, json!({"selfSigned": {}})),
+        object(
             "Certificate",
             &ca,
             json!({
@@ -42,8 +42,8 @@ pub fn certificates(service: &Service) -> Vec<Value> {
                 "issuerRef": {"kind": "Issuer", "name": root},
             }),
         ),
-        of("Issuer", &issuer, json!({"ca": {"secretName": ca}})),
-        of(
+        object("Issuer", &issuer, json!({"ca": {"secretName": ca}})),
+        object(
             "Certificate",
             name,
             json!({

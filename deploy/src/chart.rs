@@ -17,7 +17,7 @@ use crate::{
 const KEEP: &str = "helm.sh/resource-policy";
 /// The role with which Berth impersonates actors. Each actor has a role with the name of the actor.
 const IMPERSONATOR: &str = "berth:impersonator";
-/// The role for the registration, which is about no system in particular.
+/// The role for the registration, which concerns no particular system.
 const REGISTRATION: &str = "berth:registration";
 
 /// Name of a system's file with the needs of an observer on the hub.
@@ -72,7 +72,7 @@ pub fn chart() -> Result<Vec<(String, String)>> {
     files.into_iter().collect()
 }
 
-/// Every system, by name.
+/// The names of all systems.
 #[must_use]
 pub fn systems() -> Vec<&'static str> {
     let all = Installation::default().dialects;
@@ -82,20 +82,20 @@ pub fn systems() -> Vec<&'static str> {
 /// Needs of an installation that come from its systems: a list of each sort of object, and the rules of each
 /// ClusterRole by its name.
 fn needs(installation: &Installation) -> Value {
-    let nothing = Installation {
+    let without_systems = Installation {
         dialects: Vec::new(),
         ..Installation::default()
     };
     let mut needs: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut add = |sort: &str, value: Value| needs.entry(sort.to_owned()).or_default().push(value);
-    let known = objects(&nothing, Set::Apiservice);
+    let known = objects(&without_systems, Set::Apiservice);
     for service in objects(installation, Set::Apiservice) {
         if !known.contains(&service) {
             add("apiServices", parts(&service["spec"], &API_SERVICE));
         }
     }
     let [mutating, validating] = webhooks(installation);
-    let known = webhooks(&nothing);
+    let known = webhooks(&without_systems);
     let configurations = [("mutatingWebhooks", mutating), ("validatingWebhooks", validating)].into_iter();
     for (sort, configuration) in configurations.filter(|_| !installation.is_observer()) {
         let is_known = |webhook: &Value| {
@@ -109,7 +109,7 @@ fn needs(installation: &Installation) -> Value {
             }
         }
     }
-    let known = objects(&nothing, Set::Rbac);
+    let known = objects(&without_systems, Set::Rbac);
     for role in objects(installation, Set::Rbac) {
         let name = role["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         if role["kind"] != "ClusterRole" || name == REGISTRATION {

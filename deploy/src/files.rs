@@ -118,28 +118,29 @@ fn parts() -> Vec<Manifest> {
 
 fn overlays() -> Vec<Manifest> {
     let (hub, owned, cert_manager) = (hub(), owned_etcd(), cert_manager());
-    let of = |folder: &str, name: &str, objects| Manifest::new(&format!("overlays/{folder}"), name, objects);
+    let overlay =
+        |folder: &str, name: &str, objects| Manifest::new(&format!("overlays/{folder}"), name, objects);
     vec![
-        of("hub", "deployment", vec![deployment(&hub)]),
-        of("hub", "hub-sources-rbac", hub_sources(&hub)),
-        of("hub", "registration-rbac", registration_rights(&hub)),
-        of("hub", "webhooks", webhooks(&hub).to_vec()),
-        of("observe", "installation", without_definitions(whole(&observe()))),
-        of(
+        overlay("hub", "deployment", vec![deployment(&hub)]),
+        overlay("hub", "hub-sources-rbac", hub_sources(&hub)),
+        overlay("hub", "registration-rbac", registration_rights(&hub)),
+        overlay("hub", "webhooks", webhooks(&hub).to_vec()),
+        overlay("observe", "installation", without_definitions(whole(&observe()))),
+        overlay(
             "owned-etcd",
             "apiservices",
             owned_api_services(&owned.service, owned.owned_dialects()),
         ),
-        of("owned-etcd", "deployment", vec![deployment(&owned)]),
-        of("owned-etcd", "owned-rbac", owned_roles(owned.owned_dialects())),
-        of("owned-etcd", "registration-rbac", registration_rights(&owned)),
-        of("owned-etcd", "webhooks", webhooks(&owned).to_vec()),
-        of(
+        overlay("owned-etcd", "deployment", vec![deployment(&owned)]),
+        overlay("owned-etcd", "owned-rbac", owned_roles(owned.owned_dialects())),
+        overlay("owned-etcd", "registration-rbac", registration_rights(&owned)),
+        overlay("owned-etcd", "webhooks", webhooks(&owned).to_vec()),
+        overlay(
             "cert-manager",
             "certificates",
             crate::certificates(&cert_manager.service),
         ),
-        of("cert-manager", "deployment", vec![deployment(&cert_manager)]),
+        overlay("cert-manager", "deployment", vec![deployment(&cert_manager)]),
     ]
 }
 

@@ -1,7 +1,8 @@
-//! Rights and webhooks for a hub with objects that decisions read. Berth reads the objects as its own
-//! user, and impersonates the systems' scheduler to write its decisions (docs/concepts.md, "Actors").
-//! With `--source=<system>=hub` the objects are all objects of the system. For a system whose objects
-//! Berth stores, they are the ones that stay on the hub: kcp's namespaces and the objects in these.
+//! Rights on a hub with objects that decisions read. Berth reads the objects as its own user, and
+//! impersonates the systems' scheduler to write its decisions (docs/concepts.md, "Actors"). With
+//! `--source=<system>=hub` the objects are all objects of the system. For a system whose objects Berth
+//! stores, they are only the objects that stay on the hub: kcp's namespaces and the objects in the
+//! namespaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use super::Installation;
 /// Role for the check whether the systems' own schedulers run, before Berth decides.
 const PREFLIGHT: &str = "berth:preflight";
 
-/// The cluster roles by purpose, and their subjects.
+/// The cluster roles by purpose, and their bindings.
 #[must_use]
 pub fn hub_sources(installation: &Installation) -> Vec<Value> {
     let service = &installation.service;
@@ -96,7 +97,7 @@ impl<'a> Source<'a> {
         Self { dialect, own }
     }
 
-    /// The members of `resources` on the hub.
+    /// Those of `resources` whose objects are on the hub.
     fn on_hub(&self, mut resources: Vec<GroupResource>) -> Vec<GroupResource> {
         resources.retain(|resource| !self.own.contains(resource));
         resources
@@ -106,8 +107,8 @@ impl<'a> Source<'a> {
     /// them.
     fn read(&self, observes: bool) -> Vec<Value> {
         let reconcilers = self.dialect.controllers().hub_reconcilers();
-        let carried_out = reconcilers.iter().filter(|_| !observes);
-        let watched = carried_out.flat_map(|reconciler| reconciler.watches());
+        let active = reconcilers.iter().filter(|_| !observes);
+        let watched = active.flat_map(|reconciler| reconciler.watches());
         let all: BTreeSet<GroupResource> = kinds(self.dialect).chain(watched).collect();
         rules(
             self.on_hub(all.into_iter().collect()),

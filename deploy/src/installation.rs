@@ -31,7 +31,7 @@ pub fn default_service() -> Service {
     }
 }
 
-/// Issuer of the serving certificate, which sees to it that a hub trusts it.
+/// Issuer of the serving certificate. The issuer also makes a hub trust the certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Certificates {
     /// Berth itself

@@ -9,10 +9,10 @@
 //! - `overlays/`: whole installations for kustomize, `observe`, `hub`, `owned-etcd` and `cert-manager`;
 //! - `components/`: additions to any overlay;
 //! - `helm/berth/`: a Helm chart of these objects. Its templates are written by hand, and [`chart()`]
-//!   renders their input. Only the chart has CustomResourceDefinitions: Berth's own in `crds/`, which
-//!   the overlays use, too, and the systems' in `files/definitions/`.
+//!   renders their input. The chart has the CustomResourceDefinitions: Berth's own in `crds/`, which the
+//!   overlays use, too, and the systems' in `files/definitions/`.
 //!
-//! `README.md` has the purpose of each.
+//! `README.md` describes the purpose of each.
 //!
 //! ```
 //! use berth_deploy::{Installation, Set, objects};

@@ -10,14 +10,15 @@ use super::Service;
 const NAME: &str = "berth-registration";
 const API: &str = "admissionregistration.k8s.io/v1";
 
-/// The policy and its binding. With `--self-register` Berth creates whole objects, and later changes
-/// only this field, too.
+/// The policy and its binding. Even with `--self-register`, where Berth creates the whole objects, it may
+/// later change only `caBundle`.
 #[must_use]
 pub fn own_changes(service: &Service) -> Vec<Value> {
     let account = format!("system:serviceaccount:{}:{}", service.namespace, service.name);
     let message = "Berth may change nothing of its registration but caBundle";
     let validation = |expression: String| json!({"expression": expression, "message": message});
-    // All fields of a webhook except caBundle, which must not change. The names of webhooks are unique.
+    // The fields of a webhook that must not change, beside `service` and `url` of its clientConfig. The names
+    // of webhooks are unique.
     let fields = [
         "rules",
         "failurePolicy",
@@ -30,9 +31,9 @@ pub fn own_changes(service: &Service) -> Vec<Value> {
         "matchConditions",
         "reinvocationPolicy",
     ];
-    let same = |field: &str, of: &str| {
+    let same = |field: &str, prefix: &str| {
         format!(
-            "(has(w.{of}{field}) ? has(o.{of}{field}) && w.{of}{field} == o.{of}{field} : !has(o.{of}{field}))"
+            "(has(w.{prefix}{field}) ? has(o.{prefix}{field}) && w.{prefix}{field} == o.{prefix}{field} : !has(o.{prefix}{field}))"
         )
     };
     let unchanged: Vec<String> = fields

@@ -11,16 +11,17 @@ use super::{Certificates, Installation, Service, api_service, own_changes, owned
 const RBAC: &str = "rbac.authorization.k8s.io";
 const REGISTRATION: &str = "berth:registration";
 const SELF_REGISTRATION: &str = "berth:self-registration";
-/// The role of the Secret.
+/// The role for the Secret and the ConfigMap of the CA.
 const CA: &str = "berth:ca";
 
-/// The Secret with the CA that the servers share, and the ConfigMap with its certificates alone.
+/// The name of the Secret with the CA that the servers share, and of the ConfigMap with its certificates
+/// alone.
 #[must_use]
 pub fn ca_secret_name(service: &Service) -> String {
     format!("{}-ca", service.name)
 }
 
-/// Rights that Berth needs to set caBundles.
+/// Rights that Berth needs to set caBundles, with the policy that limits them.
 #[must_use]
 pub fn registration_rights(installation: &Installation) -> Vec<Value> {
     let service = &installation.service;
@@ -49,7 +50,7 @@ pub fn registration_rights(installation: &Installation) -> Vec<Value> {
     }
     let mut all = cluster_wide(service, REGISTRATION, &json!(rules)).to_vec();
     if installation.certificates == Certificates::Berth {
-        all.extend(of_the_secret(service));
+        all.extend(ca_rights(service));
     }
     all.extend(own_changes(service));
     all
@@ -90,7 +91,7 @@ fn cluster_wide(service: &Service, name: &str, rules: &Value) -> [Value; 2] {
 
 /// Rights to the Secret and the ConfigMap of the CA. The manifests have both as empty objects, so that
 /// Berth needs no right to create Secrets.
-fn of_the_secret(service: &Service) -> [Value; 2] {
+fn ca_rights(service: &Service) -> [Value; 2] {
     let namespace = &service.namespace;
     [
         json!({

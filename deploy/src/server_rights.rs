@@ -42,10 +42,10 @@ pub fn server_rights(installation: &Installation) -> Vec<Value> {
             json!({"apiGroups": [group], "resources": [resource], "verbs": ["get", "list", "watch"]})
         })
         .collect();
-    let copied = |group: &str, resources: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": ["get", "list", "watch"]});
+    let read_rule = |group: &str, resources: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": ["get", "list", "watch"]});
     if decides {
         let (group, resource) = mirror::QUOTAS;
-        rules.insert(1, copied(group, &[resource]));
+        rules.insert(1, read_rule(group, &[resource]));
         // Events of decisions about Berth's own objects. For objects of the hub, events are written as the
         // systems' schedulers.
         rules.push(
@@ -56,17 +56,17 @@ pub fn server_rights(installation: &Installation) -> Vec<Value> {
         }));
         rules.extend(policies::rights());
     }
-    rules.push(copied(config::GROUP, &[PUBLICATIONS.resource]));
+    rules.push(read_rule(config::GROUP, &[PUBLICATIONS.resource]));
     if decides {
         let published = [CLUSTER_PROFILES, PLACEMENT_DECISIONS].map(|resource| resource.resource);
-        rules.push(copied(berth_multicluster::GROUP, &published));
+        rules.push(read_rule(berth_multicluster::GROUP, &published));
     }
     let conditions = json!({
         "apiGroups": [config::GROUP],
         "resources": ["schedulerconfigurations/status", "publications/status"],
         "verbs": ["update"],
     });
-    let publishes = json!({
+    let publish = json!({
         "apiGroups": [berth_multicluster::GROUP],
         "resources": ["clusterprofiles", "clusterprofiles/status", "placementdecisions"],
         "verbs": ["create", "patch", "delete"],
@@ -98,7 +98,7 @@ pub fn server_rights(installation: &Installation) -> Vec<Value> {
             bound(PARAMETERS, PARAMETERS, &account),
             role(CONFIGURATION, &[conditions]),
             bound(CONFIGURATION, CONFIGURATION, &scheduler),
-            role(PUBLISHER, &[publishes]),
+            role(PUBLISHER, &[publish]),
             bound(PUBLISHER, PUBLISHER, &scheduler),
         ]);
     }

@@ -1,8 +1,8 @@
 //! The admission webhooks: a hub calls Berth about writes of objects that the hub stores
 //! (docs/admission.md, "Admission").
 //!
-//! While no server answers, all writes pass: a hub's writes never wait for Berth. The webhooks leave
-//! out Berth's own namespace and kube-system, so that Berth can always be repaired.
+//! While no server answers, all writes pass, so that an outage of Berth does not stop a hub. The webhooks
+//! leave out Berth's own namespace and kube-system, so that Berth can always be repaired.
 
 mod rules;
 
@@ -103,7 +103,7 @@ fn by_group(rule: &HubRule) -> Vec<Value> {
         json!({
             "apiGroups": [group],
             "apiVersions": ["*"],
-            "operations": rule.operations.iter().map(|&operation| word(operation)).collect::<Vec<_>>(),
+            "operations": rule.operations.iter().map(|&operation| operation_name(operation)).collect::<Vec<_>>(),
             "resources": names,
             "scope": "*",
         })
@@ -111,7 +111,7 @@ fn by_group(rule: &HubRule) -> Vec<Value> {
     groups.into_iter().map(of_group).collect()
 }
 
-fn word(operation: Operation) -> &'static str {
+fn operation_name(operation: Operation) -> &'static str {
     match operation {
         Operation::Create => "CREATE",
         Operation::Update => "UPDATE",

@@ -12,7 +12,7 @@ use crate::stores::Storage;
 pub const LABEL: (&str, &str) = ("app.kubernetes.io/name", "berth");
 /// The port on which the container listens.
 const PORT: u16 = 7443;
-/// A user without rights anywhere.
+/// The user of the container's process, without rights anywhere.
 const USER: u32 = 65532;
 /// Folder that the container may write.
 const DATA: &str = "/var/lib/berth";
@@ -31,12 +31,13 @@ const PEERS: [(u16, &str); 7] = [
     (16443, "TCP"),
     (2379, "TCP"),
 ];
-/// Time for which a terminating server still serves, unready, until the hub stops sending requests.
+/// Time in seconds for which a terminating server still serves, unready, until the hub stops sending
+/// requests.
 const SHUTDOWN_DELAY: u32 = 15;
-/// Time for requests and watches to end after that.
+/// Time in seconds for requests and watches to end after [`SHUTDOWN_DELAY`].
 const DRAIN: u32 = 75;
 
-/// The namespace. Its Pods satisfy the restricted level.
+/// The namespace. Its Pods satisfy the Pod Security level `restricted`.
 #[must_use]
 pub fn namespace(service: &Service) -> Value {
     json!({
@@ -116,9 +117,9 @@ fn own_service(service: &Service) -> Value {
     })
 }
 
-/// The network policy. Every client may reach the port, since a kube-apiserver has no labels by which
-/// to select it. Berth connects to the hub, the hub's webhooks (Pods, on any port), etcd and DNS. Their
-/// addresses depend on the cluster, so that for peers outside of Pods only ports are named.
+/// The network policy. Every client may reach the port, since a kube-apiserver has no labels by which to
+/// select it. Berth connects to the hub, the hub's webhooks (Pods, on any port), etcd and DNS. The addresses
+/// of these peers depend on the cluster, so that for peers outside of Pods only ports are named.
 fn network_policy(service: &Service) -> Value {
     let peers = PEERS.map(|(port, protocol)| json!({"port": port, "protocol": protocol}));
     json!({

@@ -71,16 +71,16 @@ fn one_version(kind: &dyn Kind, version: &str) -> Value {
     value
 }
 
-/// Returns the printer columns, except computed ones. A hub adds NAME itself, and AGE if there are no other
-/// columns.
+/// Returns the printer columns, except computed columns. A hub adds NAME itself, and AGE if there are no
+/// other columns.
 fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
     let columns = kind.columns();
-    let own = columns
+    let has_other_columns = columns
         .iter()
         .any(|column| !column.is_name() && !column.is_age() && !column.path.is_empty());
     let rendered = columns
         .iter()
-        .filter(|column| own && !column.is_name() && !column.path.is_empty());
+        .filter(|column| has_other_columns && !column.is_name() && !column.path.is_empty());
     rendered
         .map(|column| {
             let r#type = if column.is_age() { "date" } else { column.r#type };
@@ -98,7 +98,8 @@ fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
 /// Highest number of selectable fields of a version of a custom resource.
 const SELECTABLE: usize = 8;
 
-/// Returns the selectable fields that a hub can evaluate itself: simple ones with a type in the schema.
+/// Returns the selectable fields that a hub can evaluate itself, at most [`SELECTABLE`]: fields that are not
+/// computed and have a simple type in the schema.
 pub(crate) fn selectable_fields(kind: &dyn Kind, schema: &Value) -> impl Iterator<Item = &'static str> {
     let is_simple = move |path: &str| {
         let mut at = schema;
@@ -114,25 +115,25 @@ pub(crate) fn selectable_fields(kind: &dyn Kind, schema: &Value) -> impl Iterato
         .map(|field| field.path)
 }
 
-/// Adapts lists with keys: CRDs require the keys to be required or to have a default. Otherwise the list
-/// becomes atomic, which only matters for appliers of parts of it.
+/// Makes a list with keys atomic if a key is neither required nor has a default, since CRDs reject such a
+/// list. This only matters to managers that apply some of its items.
 pub(crate) fn settle_list_keys(schema: &mut Value) {
-    let keyless = |schema: &Value| {
+    let has_unusable_key = |schema: &Value| {
         let item = &schema["items"];
-        let settled = |key: &Value| {
+        let is_usable = |key: &Value| {
             let required = item["required"].as_array().is_some_and(|all| all.contains(key));
-            let defaulted = key
+            let has_default = key
                 .as_str()
                 .is_some_and(|key| item["properties"][key].get("default").is_some());
-            required || defaulted
+            required || has_default
         };
         let keys = schema["x-kubernetes-list-map-keys"].as_array();
-        keys.is_some_and(|keys| !keys.iter().all(settled))
+        keys.is_some_and(|keys| !keys.iter().all(is_usable))
     };
-    let unsettled = keyless(schema);
+    let becomes_atomic = has_unusable_key(schema);
     match schema {
         Value::Object(fields) => {
-            if unsettled {
+            if becomes_atomic {
                 fields.remove("x-kubernetes-list-map-keys");
                 fields.insert("x-kubernetes-list-type".to_owned(), json!("atomic"));
             }

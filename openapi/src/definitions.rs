@@ -1,6 +1,7 @@
-//! Definitions: one for each served kind and its list, and the definitions of `meta/v1` that all of them use.
+//! Definitions: one for each served kind, one for its list, and the definitions of `meta/v1` that all of them
+//! use.
 //!
-//! They are written in the form of OpenAPI v3; v2 rewrites the references.
+//! The definitions have the form of OpenAPI v3; v2 rewrites the references.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +47,7 @@ pub(crate) fn of_version(version: &Version<'_>) -> BTreeMap<String, Value> {
         }
     }
     for sub in version.entries.iter().flat_map(|entry| &entry.subresources) {
-        // A kind that is also served as a resource is already defined by it.
+        // A kind that is also served as a resource already has a definition.
         if all.contains_key(&names::definition(&sub.gvk)) {
             continue;
         }
@@ -103,7 +104,7 @@ fn with_description(mut schema: Value, description: &str) -> Value {
     schema
 }
 
-/// Returns the definitions of `meta/v1` in every document.
+/// Returns the definitions of `meta/v1` that every document has.
 fn common() -> BTreeMap<String, Value> {
     let definitions = [
         (object_meta::NAME, object_meta::definition().clone()),

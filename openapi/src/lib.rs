@@ -9,13 +9,11 @@
 //! | `/api/v1`, `/apis/<group>`, `/apis/<group>/<version>` | [`Documents::discovery`] |
 //! | `/openapi/v2` | [`Documents::openapi_v2`]: JSON, or protobuf when the clause is one of [`OPENAPI_V2_PROTOBUF`] |
 //! | `/openapi/v3` | [`Documents::openapi_v3_index`] |
-//! | `/openapi/v3/<path>` | [`Documents::openapi_v3`] of `<path>` (`apis/<group>/<version>`); compare
-//! `?hash=` with [`Document::hash`]: if equal, the answer is immutable, otherwise it is a 301 to
-//! [`Documents::openapi_v3_url`] |
+//! | `/openapi/v3/<path>` | [`Documents::openapi_v3`]; the answer is immutable if `?hash=` equals [`Document::hash`], otherwise it is a 301 to [`Documents::openapi_v3_url`] |
 //!
-//! The order of groups is that of their first resource in `resources` (the first one wins a resource
-//! name that two groups share), versions of a group by Kubernetes' priority (`v2`, `v1`, `v1beta2`,
-//! `v1alpha1`).
+//! Groups are in the order of their first resource in `resources`: clients resolve a resource name that two
+//! groups share to the first group. The versions of a group are in Kubernetes' order of priority (`v2`, `v1`,
+//! `v1beta2`, `v1alpha1`).
 #![doc = include_str!("../README.md")]
 
 pub mod crd;
@@ -39,11 +37,10 @@ use std::collections::BTreeMap;
 
 use resource::Catalog;
 
-/// Media type of aggregated discovery, both in `Accept` and in the answer, by which clients recognize its
-/// form.
+/// Media type of aggregated discovery, both in `Accept` and in the answer.
 pub const AGGREGATED_DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// Media types by which clients request the protobuf form of OpenAPI v2; the answer has the second one.
+/// Media types by which clients request the protobuf form of OpenAPI v2; the answer has the second type.
 pub const OPENAPI_V2_PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",

@@ -245,12 +245,12 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
     let root = format!("/{}/{}", group.root(), version.name);
     let mut list = Vec::new();
     for entry in &version.entries {
-        let place = if entry.info.namespaced() {
+        let namespace_part = if entry.info.namespaced() {
             "/namespaces/{namespace}"
         } else {
             ""
         };
-        let collection = format!("{root}{place}/{}", entry.info.plural);
+        let collection = format!("{root}{namespace_part}/{}", entry.info.plural);
         let item = format!("{collection}/{{name}}");
         for &name in &entry.verbs {
             let path = if matches!(name, "list" | "create" | "deletecollection") {
@@ -280,9 +280,9 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
     list
 }
 
-/// Turns an operation into the patch operation of a kind that supports only create. From the patch operation
-/// of a kind, kubectl learns whether the server validates fields; if the document has none, kubectl lists
-/// CustomResourceDefinitions, which most users may not do, and fails.
+/// Marks the patch operation of a kind that supports only create as refused. From the patch operation of a
+/// kind, kubectl learns whether the server validates fields; if the document has no such operation, kubectl
+/// lists CustomResourceDefinitions, which most users may not do, and fails.
 fn unserved_patch(mut operation: Operation) -> Operation {
     operation.description.push_str(
         " (refused with 405: the resource can only be created; described because clients look here for fieldValidation)",
@@ -298,11 +298,11 @@ fn for_all_namespaces(mut operation: Operation) -> Operation {
 
 fn operation(entry: &Entry<'_>, name: &str, path: String) -> Option<Operation> {
     let verb = verb(name)?;
-    let own = names::definition(&entry.gvk);
+    let definition = names::definition(&entry.gvk);
     let response = match name {
-        "list" => format!("{own}List"),
+        "list" => format!("{definition}List"),
         "delete" | "deletecollection" => crate::definitions::STATUS.to_owned(),
-        _ => own.clone(),
+        _ => definition.clone(),
     };
     let id = id(entry, verb.word, entry.info.kind);
     let description = format!("{} {}", verb.word, entry.info.kind);
@@ -317,7 +317,7 @@ fn operation(entry: &Entry<'_>, name: &str, path: String) -> Option<Operation> {
         query: verb.query,
         body: body(
             name,
-            own,
+            definition,
             patches(
                 entry.apply && entry.verbs.contains(&"patch"),
                 entry.info.strategic,
@@ -360,11 +360,11 @@ fn body(verb: &str, definition: String, patches: Body) -> Body {
 }
 
 /// Returns the id of an operation, such as `listSchedulingBerthDevV1alpha1NamespacedDecision`.
-fn id(entry: &Entry<'_>, word: &str, what: &str) -> String {
+fn id(entry: &Entry<'_>, word: &str, subject: &str) -> String {
     let group = names::group_part(&entry.gvk.group);
     let version = names::camel(&entry.gvk.version);
     let namespaced = if entry.info.namespaced() { "Namespaced" } else { "" };
     let collection = word.strip_suffix("Collection");
     let (word, kind) = collection.map_or((word, ""), |word| (word, "Collection"));
-    format!("{word}{group}{version}{kind}{namespaced}{what}")
+    format!("{word}{group}{version}{kind}{namespaced}{subject}")
 }

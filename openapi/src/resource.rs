@@ -107,7 +107,7 @@ impl<'a> Catalog<'a> {
         let mut groups: Vec<Group<'a>> = Vec::new();
         for resource in resources {
             let info = resource.kind.info();
-            let at = groups
+            let index = groups
                 .iter()
                 .position(|group| group.name == info.group)
                 .unwrap_or_else(|| {
@@ -118,7 +118,7 @@ impl<'a> Catalog<'a> {
                     groups.len() - 1
                 });
             for &version in info.versions {
-                place(&mut groups[at], version, entry(resource, version));
+                add_entry(&mut groups[index], version, entry(resource, version));
             }
         }
         for group in &mut groups {
@@ -141,7 +141,7 @@ impl<'a> Catalog<'a> {
     }
 }
 
-fn place<'a>(group: &mut Group<'a>, version: &'static str, entry: Entry<'a>) {
+fn add_entry<'a>(group: &mut Group<'a>, version: &'static str, entry: Entry<'a>) {
     match group.versions.iter_mut().find(|known| known.name == version) {
         Some(known) => known.entries.push(entry),
         None => group.versions.push(Version {
@@ -153,7 +153,7 @@ fn place<'a>(group: &mut Group<'a>, version: &'static str, entry: Entry<'a>) {
 
 fn entry<'a>(resource: &'a ResourceDoc, version: &'static str) -> Entry<'a> {
     let info = resource.kind.info();
-    let own = |kind: &str| Gvk {
+    let own_gvk = |kind: &str| Gvk {
         group: info.group.to_owned(),
         version: version.to_owned(),
         kind: kind.to_owned(),
@@ -170,7 +170,7 @@ fn entry<'a>(resource: &'a ResourceDoc, version: &'static str) -> Entry<'a> {
                     kind: sub.kind.to_owned(),
                 }
             } else {
-                own(sub.kind)
+                own_gvk(sub.kind)
             };
             Sub {
                 name: sub.name,
@@ -185,7 +185,7 @@ fn entry<'a>(resource: &'a ResourceDoc, version: &'static str) -> Entry<'a> {
         let verbs = vec!["get", "patch", "update"];
         subresources.push(Sub {
             name: "status",
-            gvk: own(info.kind),
+            gvk: own_gvk(info.kind),
             verbs,
             apply: resource.apply,
             schema: None,
@@ -197,7 +197,7 @@ fn entry<'a>(resource: &'a ResourceDoc, version: &'static str) -> Entry<'a> {
         kind: &*resource.kind,
         info,
         schema,
-        gvk: own(info.kind),
+        gvk: own_gvk(info.kind),
         verbs: sorted(info.verbs),
         apply: resource.apply,
         subresources,

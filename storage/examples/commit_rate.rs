@@ -1,4 +1,4 @@
-//! Commits a second, alone and with many writers at once, and the time to reopen the file.
+//! Commits per second, alone and with many writers at once, and the time to reopen the file.
 //!
 //! `cargo run --release -p berth-storage --example commit_rate`
 

@@ -87,7 +87,7 @@ impl Cache {
         let scope = watcher::normal(scope);
         // The subscription precedes reading the state, so that a change in between wakes the watcher once too
         // often instead of never.
-        let woken = self.wake.subscribe(&scope);
+        let receiver = self.wake.subscribe(&scope);
         let state = self.state();
         if after > state.revision() {
             return Err(StoreError::TooNew {
@@ -106,7 +106,7 @@ impl Cache {
             Arc::clone(&self.state),
             scope,
             after,
-            woken,
+            receiver,
         )))
     }
 
@@ -123,8 +123,8 @@ impl Cache {
         if self.revision() >= revision {
             return Ok(());
         }
-        let mut woken = self.wake.subscribe(&Scope::All);
-        let outcome = tokio::time::timeout(FUTURE_WAIT, woken.wait_for(|at| *at >= revision)).await;
+        let mut receiver = self.wake.subscribe(&Scope::All);
+        let outcome = tokio::time::timeout(FUTURE_WAIT, receiver.wait_for(|at| *at >= revision)).await;
         match outcome {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(_closed)) => Err(closed()),

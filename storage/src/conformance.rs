@@ -31,7 +31,7 @@ pub const OTHERS: GroupResource = GroupResource::new("conformance.example", "oth
 pub const QUIET: GroupResource = GroupResource::new("conformance.example", "quiet");
 
 /// Longest wait of a case for an expected event.
-const PATIENCE: Duration = Duration::from_secs(20);
+const MAX_WAIT: Duration = Duration::from_secs(20);
 
 /// Limits that keep four changes for each resource.
 #[must_use]
@@ -127,7 +127,7 @@ async fn put(store: &Arc<dyn Store>, step: Step) -> StepResult {
 async fn take(watch: &mut Box<dyn Watch>, count: usize) -> Vec<Arc<Event>> {
     let mut events = Vec::new();
     while events.len() < count {
-        let more = tokio::time::timeout(PATIENCE, watch.next(count - events.len())).await;
+        let more = tokio::time::timeout(MAX_WAIT, watch.next(count - events.len())).await;
         events.extend(more.expect("events come in time").expect("the watch goes on"));
     }
     assert_eq!(events.len(), count, "never more than asked for");
@@ -135,7 +135,7 @@ async fn take(watch: &mut Box<dyn Watch>, count: usize) -> Vec<Arc<Event>> {
 }
 
 /// Asserts that no event is pending.
-async fn nothing(watch: &mut Box<dyn Watch>) {
+async fn no_event(watch: &mut Box<dyn Watch>) {
     let none = tokio::time::timeout(Duration::ZERO, watch.next(1)).await;
     assert!(none.is_err(), "no event was expected: {none:?}");
 }

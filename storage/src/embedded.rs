@@ -92,7 +92,8 @@ impl EmbeddedStore {
         Self::import_encrypted(file, snapshot, &Arc::default())
     }
 
-    /// Imports a backup, encrypted by `encryption`.
+    /// Creates the database `file` like [`EmbeddedStore::import`], with values that are encrypted by
+    /// `encryption`.
     ///
     /// # Errors
     /// As [`EmbeddedStore::import`].

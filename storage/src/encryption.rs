@@ -3,8 +3,8 @@
 //! A value is encrypted with the first key of its resource, and decrypted with the key that it names. To
 //! rotate keys, put the new key first, and remove the old one once every value was rewritten. Values from
 //! before the first key are read as plain text. Encryption is AES-GCM with a separate nonce for each value;
-//! values are bound to the key at which they are stored, so one cannot replace another. They begin with their
-//! format, as in kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
+//! values are bound to the key at which they are stored, so one cannot replace another. Encrypted values
+//! begin with their format, as in kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
 //!
 //! Copies of objects from other servers must not be readable on disk. They are encrypted with a key that only
 //! the process knows ([`Encryption::with_ephemeral`]). When the process ends its copies are lost, and the
@@ -157,7 +157,7 @@ impl Encryption {
         let key = Key::aes_gcm(&format!("{:016x}", u64::from_be_bytes(name)), &secret)?;
         let resources = resources.iter().copied();
         self.ephemeral = Some(Ephemeral {
-            resources: resources.filter(|resource| !self.writes(*resource)).collect(),
+            resources: resources.filter(|resource| !self.encrypts(*resource)).collect(),
             key,
         });
         Ok(self)
@@ -167,14 +167,14 @@ impl Encryption {
         self.rules.iter().find(|rule| rule.covers(resource))
     }
 
-    fn writes(&self, resource: GroupResource) -> bool {
+    fn encrypts(&self, resource: GroupResource) -> bool {
         self.rule(resource).is_some_and(|rule| rule.writes_encrypted)
     }
 
     /// Whether values of `resource` cannot be read without a key.
     #[must_use]
     pub fn covers(&self, resource: GroupResource) -> bool {
-        self.writes(resource) || self.is_ephemeral(resource)
+        self.encrypts(resource) || self.is_ephemeral(resource)
     }
 
     /// Whether only this process can read the values of `resource`.

@@ -69,7 +69,7 @@ pub enum StoreError {
     Corrupt {
         /// Path of the database file.
         file: String,
-        /// Damaged record (`record <resource>/<namespace>/<name>`), or part of the file.
+        /// Damaged record (`record <resource>.<group>/<namespace>/<name>`), or part of the file.
         key: String,
         /// Description of the error.
         problem: String,

@@ -39,7 +39,7 @@ use fresh::Fresh;
 pub use import::{CopyProgress, RAISE_LIMIT};
 use layout::Layout;
 use link::{Failure, Link};
-use write::{FencePasses, Hand};
+use write::{FencePasses, StepWriter};
 
 /// Objects in etcd. Dropping the store ends its watch; the objects stay in etcd.
 pub struct EtcdStore {
@@ -161,7 +161,7 @@ impl Writer for EtcdStore {
     /// Applies the steps one by one: when one fails, the earlier ones stay. A success means that etcd's
     /// majority has the writes and that this store serves them, unless its watch has just been interrupted.
     async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError> {
-        let hand = Hand {
+        let writer = StepWriter {
             link: &self.link,
             layout: &self.layout,
             feed: &self.feed,
@@ -169,7 +169,7 @@ impl Writer for EtcdStore {
         let mut passed = FencePasses::new();
         let mut applied = Vec::with_capacity(steps.len());
         for step in &steps {
-            applied.push(hand.apply(step, &mut passed).await?);
+            applied.push(writer.apply(step, &mut passed).await?);
         }
         let last = applied.iter().filter(|applied| applied.changed);
         if let Some(last) = last.map(|applied| applied.object.revision()).max()

@@ -55,7 +55,7 @@ impl Fences {
     }
 }
 
-/// Returns `Fenced` when a fence was last passed at `at` and must not have been passed after `not_after`.
+/// Returns `Fenced` if `at`, the revision at which the fence `name` was last passed, is after `not_after`.
 pub(crate) fn check(name: &str, at: Revision, not_after: Revision) -> Result<(), StoreError> {
     if at > not_after {
         return Err(StoreError::Fenced {

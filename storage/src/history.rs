@@ -20,13 +20,14 @@ pub struct Limits {
     /// Shortest time for which changes are kept, within the other limits. A client that was disconnected for
     /// longer lists again.
     pub age: Duration,
-    /// Memory in bytes for the kept changes of each resource that are older than `age`.
+    /// Memory in bytes of a resource's changes above which changes older than `age` are forgotten.
     pub aged_bytes: usize,
 }
 
 impl Default for Limits {
     /// Defaults: 16,384 changes and 32 MiB for each resource, 256 MiB in total, for five minutes, which is
-    /// the interval at which a kube-apiserver compacts etcd; 1 MiB of older changes for each resource.
+    /// the interval at which a kube-apiserver compacts etcd. A resource keeps older changes while all its
+    /// changes need at most 1 MiB.
     fn default() -> Self {
         Self {
             events: 16 * 1024,
@@ -40,19 +41,19 @@ impl Default for Limits {
 
 /// Approximate memory of a change in addition to the bytes of its object: parsed metadata, spans, keys, and
 /// the change itself.
-const BESIDE: usize = 1280;
+const OVERHEAD: usize = 1280;
 
 /// Returns the approximate memory of `object`, as if it shared nothing.
 pub(crate) fn weight(object: &Object) -> usize {
-    BESIDE + object.len()
+    OVERHEAD + object.len()
 }
 
 /// Number of changes that keep their frames. Most watchers are at the newest ones; a watcher that is further
 /// behind encodes frames itself.
-const FRAMED: usize = 256;
+const MAX_FRAMES: usize = 256;
 
-/// Number of changes by which a watcher is usually behind at most.
-const NEAR: usize = 4;
+/// Highest number of changes by which a watcher is usually behind.
+const MAX_LAG: usize = 4;
 
 /// One change, and the data to undo it.
 #[derive(Clone, Debug)]
@@ -71,11 +72,11 @@ impl Entry {
     fn size(&self) -> usize {
         let change = &self.event.change;
         let object = change.new.as_ref().or(change.old.as_ref());
-        object.map_or(BESIDE, |object| weight(object))
+        object.map_or(OVERHEAD, |object| weight(object))
     }
 }
 
-/// The known changes of one resource. Cloning is cheap, since the ring is persistent.
+/// The known changes of one resource. Cloning is cheap, since the vector is persistent.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     entries: Vector<Entry>,
@@ -104,7 +105,7 @@ impl History {
     }
 
     /// Whether there is any change after `revision`.
-    pub(crate) fn moved_after(&self, revision: Revision) -> bool {
+    pub(crate) fn has_changes_after(&self, revision: Revision) -> bool {
         self.entries
             .back()
             .is_some_and(|entry| entry.event.change.revision > revision)
@@ -119,10 +120,10 @@ impl History {
         size
     }
 
-    /// Removes the frame from the entry that is old enough: with the frame, it would need twice the charged
-    /// memory.
+    /// Removes the frame of the change that has just become too old to keep it. With a frame, a change needs
+    /// twice the memory that counts for it.
     fn drop_frame(&mut self) {
-        let index = self.entries.len().checked_sub(FRAMED + 1);
+        let index = self.entries.len().checked_sub(MAX_FRAMES + 1);
         let Some(entry) = index.and_then(|index| self.entries.get(index)) else {
             return;
         };
@@ -140,12 +141,13 @@ impl History {
     }
 
     /// Whether the kept changes exceed the limits for one resource.
-    pub(crate) fn over(&self, limits: &Limits) -> bool {
+    pub(crate) fn exceeds(&self, limits: &Limits) -> bool {
         self.entries.len() > limits.events || self.bytes > limits.bytes
     }
 
-    /// Whether the oldest change is older than the limit at `now`, while old changes exceed their memory.
-    pub(crate) fn aged(&self, limits: &Limits, now: Instant) -> bool {
+    /// Whether the oldest change is older than `limits.age` at `now`, while all changes exceed
+    /// `limits.aged_bytes`.
+    pub(crate) fn has_aged(&self, limits: &Limits, now: Instant) -> bool {
         self.bytes > limits.aged_bytes
             && self
                 .entries
@@ -175,7 +177,7 @@ impl History {
 
     fn position_after(&self, revision: Revision) -> usize {
         let length = self.entries.len();
-        for behind in 0..NEAR {
+        for behind in 0..MAX_LAG {
             let entry = length.checked_sub(behind + 1);
             let entry = entry.and_then(|index| self.entries.get(index));
             if entry.is_none_or(|entry| entry.event.change.revision <= revision) {
@@ -222,7 +224,7 @@ mod tests {
     #[test]
     fn changes_that_are_not_new_any_more_keep_no_frames() {
         let mut history = History::new(Revision(0));
-        for revision in 1..=FRAMED as u64 + 3 {
+        for revision in 1..=MAX_FRAMES as u64 + 3 {
             let entry = entry(revision);
             entry.event.frame.set("frame".into()).unwrap();
             history.push(entry);
@@ -230,11 +232,11 @@ mod tests {
         let revisions = history
             .after(Revision(0))
             .map(|entry| entry.event.change.revision.0);
-        assert!(revisions.eq(1..=FRAMED as u64 + 3));
+        assert!(revisions.eq(1..=MAX_FRAMES as u64 + 3));
         let framed = history
             .after(Revision(0))
             .map(|entry| entry.event.frame.get().is_some());
-        assert!(framed.eq((1..=FRAMED + 3).map(|position| position > 3)));
+        assert!(framed.eq((1..=MAX_FRAMES + 3).map(|position| position > 3)));
     }
 
     #[test]

@@ -35,8 +35,8 @@ pub trait Handler: Send {
     }
 
     /// Does the pending work: after the list, after each [`Handler::handle`], and after other wake-ups.
-    /// Returns whether all of it is done. If not, it is called again after [`Handler::RETRY_AFTER`] at
-    /// the latest.
+    /// Returns whether all work is done. If not, the informer calls this method again after
+    /// [`Handler::RETRY_AFTER`] at the latest.
     fn work(&mut self) -> impl Future<Output = bool> + Send;
 
     /// Ends when there is work although the source has not changed. Must be cancel safe.

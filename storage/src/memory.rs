@@ -18,8 +18,8 @@ use crate::step::{Step, StepResult};
 pub struct MemoryStore {
     cache: Cache,
     limits: Limits,
-    /// Lock of the writer; never held across an await.
-    writing: Mutex<Fences>,
+    /// The fences, under the lock of writers, which is never held across an await.
+    fences: Mutex<Fences>,
 }
 
 impl Default for MemoryStore {
@@ -37,7 +37,7 @@ impl MemoryStore {
         Self {
             cache: Cache::new(State::new(start)),
             limits,
-            writing: Mutex::new(Fences::new(start)),
+            fences: Mutex::new(Fences::new(start)),
         }
     }
 
@@ -46,14 +46,14 @@ impl MemoryStore {
     /// # Errors
     /// The first error of a step; nothing has changed in this case.
     pub fn commit(&self, steps: &[Step]) -> Result<Vec<StepResult>, StoreError> {
-        let mut fences = self.writing.lock();
+        let mut fences = self.fences.lock();
         let mut stage = Stage::new(&self.cache.state());
-        let applied = stage.list(&fences, steps)?;
+        let applied = stage.apply(&fences, steps)?;
         if !stage.is_empty() {
-            let touched = stage.touched();
+            let changed_resources = stage.changed_resources();
             self.cache.publish(stage.finish(&mut fences, &self.limits));
             drop(fences);
-            self.cache.wake(touched);
+            self.cache.wake(changed_resources);
         }
         Ok(applied)
     }

@@ -47,7 +47,7 @@ impl Stage {
     }
 
     /// Resources that this batch changes.
-    pub(crate) fn touched(&self) -> BTreeSet<GroupResource> {
+    pub(crate) fn changed_resources(&self) -> BTreeSet<GroupResource> {
         self.changes
             .iter()
             .map(|(change, _)| change.key.resource)
@@ -64,7 +64,7 @@ impl Stage {
     ///
     /// # Errors
     /// The first error of a step; the batch is then unchanged.
-    pub(crate) fn list(&mut self, fences: &Fences, steps: &[Step]) -> Result<Vec<StepResult>, StoreError> {
+    pub(crate) fn apply(&mut self, fences: &Fences, steps: &[Step]) -> Result<Vec<StepResult>, StoreError> {
         // A single step is checked before it changes anything, so only longer lists need a copy for undoing
         // them.
         let before = (steps.len() > 1).then(|| self.state.clone());
@@ -107,8 +107,8 @@ impl Stage {
         passing: &mut Vec<(Arc<str>, Revision)>,
     ) -> Result<StepResult, StoreError> {
         let current = self.state.get(&step.key).cloned();
-        let current = expected(step, current)?;
-        let draft = drafted(step)?;
+        let current = checked_current(step, current)?;
+        let draft = checked_draft(step)?;
         self.check_guards(fences, step)?;
         if let (Some(draft), Some(current)) = (draft, &current)
             && draft.same_as(current)
@@ -161,8 +161,8 @@ impl Stage {
         })
     }
 
-    /// Checks the guards of a step. They see the earlier steps of the same list. Fences do not, since a list
-    /// does not conflict with itself.
+    /// Checks the guards of a step. The check of revisions sees the earlier steps of the same list; the check
+    /// of fences does not, since a list does not conflict with itself.
     fn check_guards(&self, fences: &Fences, step: &Step) -> Result<(), StoreError> {
         for guard in &step.guards {
             match guard {
@@ -191,7 +191,10 @@ impl Stage {
 }
 
 /// Returns the step's present object, if it meets the step's expectation.
-pub(crate) fn expected(step: &Step, current: Option<Arc<Object>>) -> Result<Option<Arc<Object>>, StoreError> {
+pub(crate) fn checked_current(
+    step: &Step,
+    current: Option<Arc<Object>>,
+) -> Result<Option<Arc<Object>>, StoreError> {
     let key = || step.key.clone();
     if step.verb == Verb::Create {
         return match current {
@@ -220,7 +223,7 @@ pub(crate) fn expected(step: &Step, current: Option<Arc<Object>>) -> Result<Opti
 }
 
 /// Returns the step's new object, if the step has one that fits its key; `None` for a delete.
-pub(crate) fn drafted(step: &Step) -> Result<Option<&Draft>, StoreError> {
+pub(crate) fn checked_draft(step: &Step) -> Result<Option<&Draft>, StoreError> {
     let misuse = |problem: String| {
         Err(StoreError::Misuse {
             key: step.key.clone(),

@@ -42,8 +42,8 @@ impl Shelf {
         }
     }
 
-    /// Total memory of all objects that were replaced or deleted so far. The difference of two totals is the
-    /// memory that a held list needs.
+    /// Total memory of all objects that were replaced or deleted so far. The difference of two totals is an
+    /// upper limit of the memory that only a held list needs.
     pub(crate) fn superseded(&self) -> u64 {
         self.superseded
     }
@@ -182,7 +182,7 @@ impl State {
         limits: &Limits,
         now: Instant,
     ) {
-        let mut touched = BTreeSet::new();
+        let mut changed_resources = BTreeSet::new();
         for (change, before) in changes {
             let resource = change.key.resource;
             self.revision = change.revision;
@@ -192,10 +192,10 @@ impl State {
                 at: now,
             };
             self.history_bytes += self.shelf_mut(resource).history.push(entry);
-            touched.insert(resource);
+            changed_resources.insert(resource);
         }
-        for resource in touched {
-            while self.shelf_mut(resource).history.over(limits) {
+        for resource in changed_resources {
+            while self.shelf_mut(resource).history.exceeds(limits) {
                 self.forget_oldest_of(resource);
             }
         }
@@ -213,10 +213,10 @@ impl State {
         }
     }
 
-    /// Forgets the changes of every resource that are older than the limit at `now` while old changes exceed
-    /// their memory.
+    /// Forgets the changes of every resource that are older than `limits.age` at `now`, while all changes of
+    /// the resource exceed `limits.aged_bytes`.
     fn forget_aged(&mut self, limits: &Limits, now: Instant) {
-        let is_aged = |shelf: &Shelf| shelf.history.aged(limits, now);
+        let is_aged = |shelf: &Shelf| shelf.history.has_aged(limits, now);
         let shelves = self.shelves.iter().filter(|(_, shelf)| is_aged(shelf));
         let aged: Vec<GroupResource> = shelves.map(|(resource, _)| *resource).collect();
         for resource in aged {
@@ -272,7 +272,7 @@ impl State {
         }
         let mut events: Vec<_> = shelves
             .iter()
-            .filter(|shelf| shelf.history.moved_after(cursor))
+            .filter(|shelf| shelf.history.has_changes_after(cursor))
             .flat_map(|shelf| {
                 shelf
                     .history
@@ -294,7 +294,7 @@ impl State {
             || self
                 .shelves_of(scope)
                 .iter()
-                .any(|shelf| shelf.history.moved_after(cursor) || shelf.history.floor() > cursor)
+                .any(|shelf| shelf.history.has_changes_after(cursor) || shelf.history.floor() > cursor)
     }
 
     /// Oldest revision after which a watch of `scope` can start.

@@ -8,9 +8,10 @@ use berth_apimachinery::{Draft, Key, Object, Revision};
 /// Condition on the step's own object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// The object does not exist (for a create, always).
+    /// The object does not exist. A create always requires this.
     Absent,
-    /// The object exists, at any revision: for objects that an earlier step of the same list wrote.
+    /// The object exists, at any revision: for an object that an earlier step of the same list wrote, for
+    /// example.
     Present,
     /// The object exists, at exactly this revision.
     At(Revision),

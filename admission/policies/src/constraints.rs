@@ -11,21 +11,21 @@ use crate::surroundings::Surroundings;
 /// Matching writes.
 #[derive(Clone, Debug)]
 pub struct Constraints {
-    rules: Vec<NamedRules>,
-    excluded: Vec<NamedRules>,
+    rules: Vec<NamedRule>,
+    excluded: Vec<NamedRule>,
     exact: bool,
     namespaces: Result<Selector, String>,
     objects: Result<Selector, String>,
 }
 
 #[derive(Clone, Debug)]
-struct NamedRules {
+struct NamedRule {
     rule: Rule,
     /// Names of the matching objects; an empty list matches every name.
     names: Vec<String>,
 }
 
-impl NamedRules {
+impl NamedRule {
     fn all(value: &Value) -> Vec<Self> {
         let rules = value.as_array().into_iter().flatten();
         rules
@@ -47,8 +47,9 @@ impl NamedRules {
     }
 }
 
-/// The version of the resource in the first of `rules` that concerns `subject`.
-fn version<'a>(rules: &[NamedRules], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
+/// The version in which policies see `subject`, if any of `rules` concerns it. This is the client's version
+/// if a rule covers it. Otherwise, unless `exact`, this is the first other version that a rule covers.
+fn version<'a>(rules: &[NamedRule], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
     let covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));
     if covered(&subject.version) {
         return Some(subject.version);
@@ -65,8 +66,8 @@ impl Constraints {
     #[must_use]
     pub fn of(value: &Value) -> Self {
         Self {
-            rules: NamedRules::all(&value["resourceRules"]),
-            excluded: NamedRules::all(&value["excludeResourceRules"]),
+            rules: NamedRule::all(&value["resourceRules"]),
+            excluded: NamedRule::all(&value["excludeResourceRules"]),
             exact: value["matchPolicy"] == "Exact",
             namespaces: compile(&value["namespaceSelector"], "namespaceSelector"),
             objects: compile(&value["objectSelector"], "objectSelector"),
@@ -79,8 +80,8 @@ impl Constraints {
         self.version(subject).is_some()
     }
 
-    /// Returns whether the constraints may concern `subject`. The namespace counts only as far as it is
-    /// known.
+    /// Returns whether the rules and the namespace selector may concern `subject`. A namespace that is not
+    /// known counts as selected.
     pub(crate) fn may_concern_in(&self, subject: &Subject<'_>, surroundings: &dyn Surroundings) -> bool {
         let is_selected = || self.is_for_namespace(subject.request.namespace, surroundings) != Ok(false);
         self.may_concern(subject) && is_selected()
@@ -96,7 +97,8 @@ impl Constraints {
         version(&self.rules, self.exact, subject)
     }
 
-    /// The version of the resource for judging the write; `None` when it does not match.
+    /// The version of the resource in which policies judge `subject`; `None` when the constraints exclude
+    /// `subject`.
     ///
     /// # Errors
     /// When a selector is invalid, or the namespace does not exist.

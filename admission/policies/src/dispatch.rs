@@ -27,7 +27,7 @@ const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// The audit annotation of failures that are to be audited.
 const FAILURES: &str = "validation.policy.admission.k8s.io/validation_failure";
 
-/// Findings about one write.
+/// One evaluation of the policies for one write.
 pub(crate) struct Pass<'w, 's> {
     pub(crate) surroundings: &'w dyn Surroundings,
     pub(crate) subject: &'s Subject<'s>,
@@ -38,7 +38,7 @@ pub(crate) struct Pass<'w, 's> {
     checks: Vec<PolicyCheck>,
 }
 
-/// A [`Check`] for problems, reported once no answer is pending.
+/// Data of a [`Check`], which is recorded once no review is pending.
 struct PolicyCheck {
     policy_type: PolicyType,
     policy: Arc<Policy>,
@@ -103,7 +103,8 @@ impl<'w, 's> Pass<'w, 's> {
                     took: one.outcome.took,
                 });
                 if !one.problem.is_empty() {
-                    one.policy.tell(one.policy_type, &one.binding, &one.problem);
+                    one.policy
+                        .log_problem(one.policy_type, &one.binding, &one.problem);
                 }
             }
         }
@@ -127,8 +128,9 @@ impl<'w, 's> Pass<'w, 's> {
         });
     }
 
-    /// Bindings of `bound` that concern the write.
-    fn meetings<'p>(
+    /// Bindings of `bound` that concern the write, and the reasons why a binding or the policy cannot be
+    /// used.
+    fn matches<'p>(
         &self,
         bound: &'p PolicyInForce,
         object: Option<&Value>,
@@ -136,14 +138,14 @@ impl<'w, 's> Pass<'w, 's> {
     where
         's: 'p,
     {
-        let wrong = |binding, problem| PolicyMisconfiguration {
+        let misconfiguration = |binding, problem| PolicyMisconfiguration {
             bound,
             binding,
             problem,
         };
         let Some(constraints) = &bound.policy.constraints else {
             let problem = "policy contained no match constraints, a required field".to_owned();
-            return vec![Err(wrong(None, problem))];
+            return vec![Err(misconfiguration(None, problem))];
         };
         let version: &'p str = match constraints.concerns(self.subject, object, self.surroundings) {
             Ok(Some(version)) => version,
@@ -151,12 +153,12 @@ impl<'w, 's> Pass<'w, 's> {
                 self.record_exclusion(bound);
                 return Vec::new();
             }
-            Err(problem) => return vec![Err(wrong(None, problem))],
+            Err(problem) => return vec![Err(misconfiguration(None, problem))],
         };
         if let Some(kind) = &bound.policy.param_kind
             && let Err(problem) = self.surroundings.find(kind)
         {
-            return vec![Err(wrong(None, problem.to_string()))];
+            return vec![Err(misconfiguration(None, problem.to_string()))];
         }
         let mut all = Vec::new();
         for binding in &bound.bindings {
@@ -180,7 +182,7 @@ impl<'w, 's> Pass<'w, 's> {
                     version,
                     params,
                 })),
-                Err(problem) => all.push(Err(wrong(Some(binding), problem))),
+                Err(problem) => all.push(Err(misconfiguration(Some(binding), problem))),
             }
         }
         if all.is_empty() {
@@ -189,23 +191,24 @@ impl<'w, 's> Pass<'w, 's> {
         all
     }
 
-    /// Records that the selectors of `bound` exclude the write, if its rules name the resource.
+    /// Records that the object selectors of `bound` exclude the write, if the rules and the namespace
+    /// selectors do not exclude it.
     fn record_exclusion(&self, bound: &PolicyInForce) {
         let (policy, bindings) = (&bound.policy, &bound.bindings);
         let concerns = |constraints: Option<&Constraints>| {
             constraints.is_none_or(|one| one.may_concern_in(self.subject, self.surroundings))
         };
-        if !policy.has_met()
+        if !policy.has_expected_cost()
             && concerns(policy.constraints.as_ref())
             && bindings
                 .iter()
                 .any(|binding| concerns(binding.constraints.as_ref()))
         {
-            policy.met_nothing();
+            policy.record_exclusion();
         }
     }
 
-    /// The namespace of the write, unless it is cluster-scoped.
+    /// The object of the write's namespace; `None` for a cluster-scoped object, a Namespace included.
     fn namespace(&self) -> Result<Option<Arc<Value>>, Status> {
         let request = self.subject.request;
         if request.namespace.is_empty() || request.resource == NAMESPACES {
@@ -222,62 +225,62 @@ impl<'w, 's> Pass<'w, 's> {
         &mut self,
         in_force: &InForce,
         object: Option<&Value>,
-        recorded: &mut PolicyNotes,
+        notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let mut refusal: Option<Status> = None;
         let mut failures = Vec::new();
         let mut cached_input: Option<(&str, Input)> = None;
         for bound in &in_force.validating {
             let mut annotations: Vec<(String, Vec<String>)> = Vec::new();
-            for meeting in self.meetings(bound, object) {
-                let meeting = match meeting {
-                    Ok(meeting) => meeting,
-                    Err(wrong) => {
-                        self.misconfigured(&wrong, &mut refusal);
+            for policy_match in self.matches(bound, object) {
+                let policy_match = match policy_match {
+                    Ok(policy_match) => policy_match,
+                    Err(misconfiguration) => {
+                        self.misconfigured(&misconfiguration, &mut refusal);
                         continue;
                     }
                 };
                 let input = match cached_input.take() {
-                    Some((version, input)) if version == meeting.version => input,
+                    Some((version, input)) if version == policy_match.version => input,
                     _ => {
                         let namespace = self.namespace()?;
-                        Input::new(self.subject, meeting.version, object, namespace.as_deref())
+                        Input::new(self.subject, policy_match.version, object, namespace.as_deref())
                     }
                 };
-                for params in &meeting.params {
+                for params in &policy_match.params {
                     budget::wanted()?;
                     let out = self.left.is_out();
                     let findings = self.findings_of(&bound.policy, &input, params.as_deref());
                     self.follow(
-                        &meeting,
+                        &policy_match,
                         findings,
                         &mut refusal,
                         &mut failures,
                         &mut annotations,
-                        recorded,
+                        notes,
                     );
-                    // One failure is enough: the remaining parameters are skipped.
+                    // The budget is used up. One failure is enough, so the remaining parameters are skipped.
                     if out {
                         break;
                     }
                 }
-                cached_input = Some((meeting.version, input));
+                cached_input = Some((policy_match.version, input));
             }
             for (key, values) in annotations {
                 let key = format!("{}/{key}", bound.policy.name);
-                recorded.annotations.push((key, values.join(", ")));
+                notes.annotations.push((key, values.join(", ")));
             }
         }
         if !failures.is_empty() {
-            recorded
+            notes
                 .annotations
                 .push((FAILURES.to_owned(), Value::Array(failures).to_string()));
         }
         refusal.map_or(Ok(()), Err)
     }
 
-    fn misconfigured(&mut self, wrong: &PolicyMisconfiguration<'_>, refused: &mut Option<Status>) {
-        let policy = &wrong.bound.policy;
+    fn misconfigured(&mut self, misconfiguration: &PolicyMisconfiguration<'_>, refusal: &mut Option<Status>) {
+        let policy = &misconfiguration.bound.policy;
         let enforcement = if policy.fails_open {
             Enforcement::Allow
         } else {
@@ -291,14 +294,18 @@ impl<'w, 's> Pass<'w, 's> {
         self.note(
             PolicyType::Validating,
             policy,
-            wrong.binding,
+            misconfiguration.binding,
             outcome,
-            &wrong.problem,
+            &misconfiguration.problem,
         );
         if !policy.fails_open {
-            let message = format!("{}: {}", configure(wrong.binding), wrong.problem);
-            let binding = wrong.binding.map(|binding| binding.name.as_str());
-            refused.get_or_insert_with(|| {
+            let message = format!(
+                "{}: {}",
+                configuration_failure(misconfiguration.binding),
+                misconfiguration.problem
+            );
+            let binding = misconfiguration.binding.map(|binding| binding.name.as_str());
+            refusal.get_or_insert_with(|| {
                 refusal::denied(self.subject.request, &policy.name, binding, "", &message)
             });
         }
@@ -310,7 +317,7 @@ impl<'w, 's> Pass<'w, 's> {
             Ok(()) => self.evaluate(policy, input, params),
             Err(OutOfBudget) => ValidationFindings::failure(policy, OutOfBudget::text()),
         };
-        policy.has_cost(before - self.left.get());
+        policy.record_cost(before - self.left.get());
         findings
     }
 
@@ -339,14 +346,14 @@ impl<'w, 's> Pass<'w, 's> {
 
     fn follow(
         &mut self,
-        meeting: &PolicyMatch<'_>,
+        policy_match: &PolicyMatch<'_>,
         findings: ValidationFindings,
-        refused: &mut Option<Status>,
+        refusal: &mut Option<Status>,
         failures: &mut Vec<Value>,
         annotations: &mut Vec<(String, Vec<String>)>,
-        recorded: &mut PolicyNotes,
+        notes: &mut PolicyNotes,
     ) {
-        let (policy, binding) = (&meeting.bound.policy, meeting.binding);
+        let (policy, binding) = (&policy_match.bound.policy, policy_match.binding);
         let request = self.subject.request;
         for (index, (decision, took)) in findings.decisions.into_iter().enumerate() {
             let mut note = |error, enforcement, problem: &str| {
@@ -372,7 +379,7 @@ impl<'w, 's> Pass<'w, 's> {
             };
             if binding.does("Deny") {
                 note(error, Enforcement::Deny, &message);
-                refused.get_or_insert_with(|| {
+                refusal.get_or_insert_with(|| {
                     refusal::denied(request, &policy.name, Some(&binding.name), &reason, &message)
                 });
             }
@@ -388,7 +395,7 @@ impl<'w, 's> Pass<'w, 's> {
             }
             if binding.does("Warn") {
                 note(error, Enforcement::Warn, &message);
-                recorded.warnings.push(format!(
+                notes.warnings.push(format!(
                     "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {message}",
                     policy.name, binding.name
                 ));
@@ -404,7 +411,7 @@ impl<'w, 's> Pass<'w, 's> {
                         took: Duration::ZERO,
                     };
                     self.note(PolicyType::Validating, policy, Some(binding), outcome, &problem);
-                    refused.get_or_insert_with(|| {
+                    refusal.get_or_insert_with(|| {
                         refusal::denied(request, &policy.name, Some(&binding.name), "", &problem)
                     });
                     continue;
@@ -430,40 +437,49 @@ impl<'w, 's> Pass<'w, 's> {
         }
         let mut problems: Vec<(String, bool)> = Vec::new();
         // The matching policies are found before any of them changes the object.
-        let mut meetings = Vec::new();
+        let mut matches = Vec::new();
         for bound in &in_force.mutating {
-            for meeting in self.meetings(bound, Some(object)) {
-                match meeting {
-                    Ok(meeting) => meetings.push(meeting),
-                    Err(wrong) => {
-                        let text = format!("{}: {}", configure(wrong.binding), wrong.problem);
-                        self.unmutated(bound, wrong.binding, text, false, &mut problems);
+            for policy_match in self.matches(bound, Some(object)) {
+                match policy_match {
+                    Ok(policy_match) => matches.push(policy_match),
+                    Err(misconfiguration) => {
+                        let text = format!(
+                            "{}: {}",
+                            configuration_failure(misconfiguration.binding),
+                            misconfiguration.problem
+                        );
+                        self.unmutated(bound, misconfiguration.binding, text, false, &mut problems);
                     }
                 }
             }
         }
-        if !meetings.is_empty() {
+        if !matches.is_empty() {
             let namespace = self.namespace()?;
             let mut cached_input: Option<(&str, Input)> = None;
-            for meeting in &meetings {
+            for policy_match in &matches {
                 let mut input = match cached_input.take() {
-                    Some((version, input)) if version == meeting.version => input,
-                    _ => Input::new(self.subject, meeting.version, Some(object), namespace.as_deref()),
+                    Some((version, input)) if version == policy_match.version => input,
+                    _ => Input::new(
+                        self.subject,
+                        policy_match.version,
+                        Some(object),
+                        namespace.as_deref(),
+                    ),
                 };
-                for params in &meeting.params {
+                for params in &policy_match.params {
                     budget::wanted()?;
-                    let round = Round {
-                        meeting,
+                    let invocation = Invocation {
+                        policy_match,
                         params: params.as_deref(),
                     };
                     let (before, out) = (self.left.get(), self.left.is_out());
-                    self.invoke(&round, &mut input, object, rounds, &mut problems);
-                    meeting.bound.policy.has_cost(before - self.left.get());
+                    self.invoke(&invocation, &mut input, object, rounds, &mut problems);
+                    policy_match.bound.policy.record_cost(before - self.left.get());
                     if out {
                         break;
                     }
                 }
-                cached_input = Some((meeting.version, input));
+                cached_input = Some((policy_match.version, input));
             }
         }
         refusal::not_mutated_by(self.subject.request, &problems).map_or(Ok(()), Err)
@@ -501,7 +517,7 @@ impl<'w, 's> Pass<'w, 's> {
 
     fn invoke(
         &mut self,
-        round: &Round<'_>,
+        invocation: &Invocation<'_>,
         input: &mut Input,
         object: &mut Value,
         rounds: &mut Rounds,
@@ -512,12 +528,12 @@ impl<'w, 's> Pass<'w, 's> {
             binding,
             version,
             ..
-        } = round.meeting;
+        } = invocation.policy_match;
         let policy = &bound.policy;
         let Body::Mutating { mutations, .. } = &policy.body else {
             return;
         };
-        let params = policy.param_kind.as_ref().map(|_| round.params);
+        let params = policy.param_kind.as_ref().map(|_| invocation.params);
         let outcome = match self.left.spend(EACH) {
             Ok(()) => {
                 let values = input.values(params, true);
@@ -533,7 +549,7 @@ impl<'w, 's> Pass<'w, 's> {
                 return;
             }
         }
-        let id = (round.key().into(), 0);
+        let id = (invocation.key().into(), 0);
         if !rounds.includes(&id) {
             return;
         }
@@ -570,25 +586,28 @@ impl<'w, 's> Pass<'w, 's> {
     }
 }
 
-/// One policy, binding and parameter in a round.
-struct Round<'p> {
-    meeting: &'p PolicyMatch<'p>,
+/// One policy with one of its bindings and one parameter.
+struct Invocation<'p> {
+    policy_match: &'p PolicyMatch<'p>,
     params: Option<&'p Value>,
 }
 
-impl Round<'_> {
+impl Invocation<'_> {
     /// Unique key among policies and webhooks: names of webhook configurations contain no space.
     fn key(&self) -> String {
         let of = |field: &str| {
             let text = self.params.map(|params| &params["metadata"][field]);
             text.and_then(Value::as_str).unwrap_or_default()
         };
-        let (policy, binding) = (&self.meeting.bound.policy.name, &self.meeting.binding.name);
+        let (policy, binding) = (
+            &self.policy_match.bound.policy.name,
+            &self.policy_match.binding.name,
+        );
         format!("policy {policy} {binding} {} {}", of("namespace"), of("name"))
     }
 }
 
-fn configure(binding: Option<&Binding>) -> &'static str {
+fn configuration_failure(binding: Option<&Binding>) -> &'static str {
     match binding {
         None => "failed to configure policy",
         Some(_) => "failed to configure binding",

@@ -24,8 +24,8 @@ use crate::surroundings::Surroundings;
 /// other.
 const MOST_ROUNDS: usize = 64;
 
-/// Highest cost of an evaluation on the calling thread. More expensive evaluations start again on another
-/// thread, since they would delay other work of the calling thread.
+/// Highest cost of an evaluation that may delay the other tasks of the thread. A more expensive evaluation
+/// starts again in [`Surroundings::aside`].
 const AT_ONCE: u64 = 100_000;
 
 /// Highest number of parameters that the cost estimate of a policy counts.
@@ -57,7 +57,8 @@ impl Enforcer {
         Self::costing(surroundings, WRITE_LIMIT)
     }
 
-    /// Creates an enforcer of the policies of `surroundings`. All policies together may cost a write `most`.
+    /// Creates an enforcer of the policies of `surroundings`. All policies together may cost at most `most`
+    /// for one write.
     pub(crate) fn costing(surroundings: Arc<dyn Surroundings>, most: u64) -> Arc<Self> {
         Arc::new(Self {
             surroundings,
@@ -112,8 +113,8 @@ impl Enforcer {
         now
     }
 
-    /// Runs one pass by `work` within the budget `left`. Cheap work is done at once; expensive work is
-    /// repeated on another thread.
+    /// Runs `work` as one pass within the budget `left`, and subtracts its cost. Cheap work is done at once;
+    /// expensive work is repeated in [`Surroundings::aside`].
     fn pass<'s, T>(
         &'s self,
         subject: &'s Subject<'s>,
@@ -181,18 +182,18 @@ impl Enforcer {
         &self,
         subject: &Subject<'_>,
         object: Option<&Value>,
-        recorded: &mut PolicyNotes,
+        notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let in_force = self.in_force();
         let (mut decisions, mut left) = (Arc::default(), self.most);
         for _ in 0..MOST_ROUNDS {
-            let (pass, (result, mut notes)) = self.pass(subject, &decisions, &mut left, |pass| {
-                let mut notes = PolicyNotes::default();
-                (pass.validate(&in_force, object, &mut notes), notes)
+            let (pass, (result, mut pass_notes)) = self.pass(subject, &decisions, &mut left, |pass| {
+                let mut pass_notes = PolicyNotes::default();
+                (pass.validate(&in_force, object, &mut pass_notes), pass_notes)
             });
             if !self.decide(subject, pass, &mut decisions).await {
-                recorded.warnings.append(&mut notes.warnings);
-                recorded.annotations.append(&mut notes.annotations);
+                notes.warnings.append(&mut pass_notes.warnings);
+                notes.annotations.append(&mut pass_notes.annotations);
                 return result;
             }
         }
@@ -273,7 +274,7 @@ impl client::Policies for Enforcer {
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
-        _heard: &'a mut PolicyNotes,
+        _notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
         boxed(self.change(subject, object, rounds))
     }
@@ -282,9 +283,9 @@ impl client::Policies for Enforcer {
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        recorded: &'a mut PolicyNotes,
+        notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        boxed(self.judge(subject, object, recorded))
+        boxed(self.judge(subject, object, notes))
     }
 }
 

@@ -26,7 +26,7 @@ impl PendingReviews {
     }
 }
 
-/// Error of a policy whose expressions together exceed their budget.
+/// Error of an evaluation that exceeds the budget of its policy, or of all policies together.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutOfBudget;
 
@@ -37,7 +37,8 @@ impl OutOfBudget {
 }
 
 /// Highest cost of all policies together for one write, each with all its parameters: ten times the limit of
-/// one policy. Beyond it their `failurePolicy` decides, as for a single policy that costs too much.
+/// one policy. Beyond this limit, the `failurePolicy` of each policy decides, as for a single policy that
+/// costs too much.
 pub(crate) const WRITE_LIMIT: u64 = 10 * POLICY_LIMIT;
 
 /// Cost of evaluating a policy, in addition to its expressions.
@@ -56,7 +57,7 @@ impl RemainingBudget {
         self.0.get()
     }
 
-    /// Subtracts `cost` from the budget.
+    /// Subtracts `cost` from the budget. A budget smaller than `cost` becomes 0.
     pub(crate) fn spend(&self, cost: u64) -> Result<(), OutOfBudget> {
         let left = self.0.get().checked_sub(cost);
         self.0.set(left.unwrap_or_default());
@@ -96,7 +97,7 @@ impl<'a, 's> Evaluation<'a, 's> {
         }
     }
 
-    /// Counts the costs as costs of match conditions.
+    /// Sets the budget to the budget of match conditions.
     pub(crate) fn of_conditions(self) -> Self {
         Self {
             remaining: MATCH_CONDITIONS_LIMIT,
@@ -104,7 +105,7 @@ impl<'a, 's> Evaluation<'a, 's> {
         }
     }
 
-    /// Begins a new budget.
+    /// Resets the budget to the budget of one policy.
     pub(crate) fn renew(&mut self) {
         self.remaining = POLICY_LIMIT;
     }

@@ -4,7 +4,7 @@ use berth_admission::client::{self, Subject};
 use berth_cel::{ReviewSubject, Value};
 use serde_json::{Map, Value as Json};
 
-/// Variables of one policy about a write, in the version it matched.
+/// Variables of one policy about a write, in the version that the policy matched.
 pub(crate) struct Input {
     object: Option<Json>,
     old: Option<Json>,
@@ -47,7 +47,6 @@ impl Input {
         self.object.as_ref()
     }
 
-    /// Replaces the object by another one.
     pub(crate) fn set_object(&mut self, object: Json) {
         self.object = Some(object);
     }
@@ -71,15 +70,15 @@ impl Input {
     }
 }
 
-/// The request without its objects. As in kube-apiserver, fields that an AdmissionRequest omits when they are
-/// empty are absent in CEL (`subResource`, `userInfo.uid`).
+/// The request without its objects and its `uid`. As in kube-apiserver, fields that an AdmissionRequest omits
+/// when they are empty are absent in CEL (`subResource`, `userInfo.uid`).
 fn request(subject: &Subject<'_>, version: &str) -> Json {
     let request = client::request("", &Subject { ..*subject }, version, None);
     let Json::Object(mut fields) = request else {
         return Json::Object(Map::new());
     };
-    for object in ["object", "oldObject", "uid"] {
-        fields.remove(object);
+    for field in ["object", "oldObject", "uid"] {
+        fields.remove(field);
     }
     Json::Object(fields)
 }

@@ -11,10 +11,11 @@ use crate::policy::{Mutation, Policy};
 /// Fields that identify an object: a mutation must not change which object is written.
 const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
-/// Applies one mutation to `object`, which is in `version`. `None` where the object does not change.
+/// Applies one mutation to `object`, which is in `version`. Returns `None` when a test of a JSON Patch fails:
+/// the object then does not change.
 ///
 /// # Errors
-/// Reason why it cannot be carried out, in kube-apiserver's words where it has some.
+/// Reason why the mutation cannot be carried out, in kube-apiserver's words where there are some.
 pub(crate) fn carry_out<'a>(
     mutation: &'a Mutation,
     evaluation: &mut Evaluation<'a, '_>,

@@ -38,21 +38,22 @@ impl ParamRef {
         })
     }
 
-    /// The number of parameters of a policy for a write in `namespace`, up to `most`.
+    /// Upper bound for the number of parameters of a policy for a write in `namespace`, counted up to `most`:
+    /// the selector is not evaluated.
     pub(crate) fn count(
         kind: Option<&ParamKind>,
-        by: Option<&Self>,
+        param_ref: Option<&Self>,
         namespace: &str,
         surroundings: &dyn Surroundings,
         most: usize,
     ) -> usize {
-        match (kind, by) {
-            (Some(kind), Some(by)) if by.name.is_empty() => {
-                let own = match by.namespace.as_str() {
+        match (kind, param_ref) {
+            (Some(kind), Some(param_ref)) if param_ref.name.is_empty() => {
+                let param_namespace = match param_ref.namespace.as_str() {
                     "" => namespace,
                     named => named,
                 };
-                surroundings.count(kind, own, most)
+                surroundings.count(kind, param_namespace, most)
             }
             _ => 1,
         }
@@ -65,34 +66,34 @@ impl ParamRef {
     /// Reason why the binding cannot be used, in kube-apiserver's words.
     pub fn find(
         kind: Option<&ParamKind>,
-        by: Option<&Self>,
+        param_ref: Option<&Self>,
         namespace: &str,
         surroundings: &dyn Surroundings,
     ) -> Result<Vec<Option<Arc<Value>>>, String> {
-        let (Some(kind), Some(by)) = (kind, by) else {
+        let (Some(kind), Some(param_ref)) = (kind, param_ref) else {
             return Ok(vec![None]);
         };
-        let own = if by.namespace.is_empty() {
+        let param_namespace = if param_ref.namespace.is_empty() {
             namespace
         } else {
-            &by.namespace
+            &param_ref.namespace
         };
-        let name = Some(by.name.as_str()).filter(|name| !name.is_empty());
+        let name = Some(param_ref.name.as_str()).filter(|name| !name.is_empty());
         let found = surroundings
-            .params(kind, own, name)
+            .params(kind, param_namespace, name)
             .map_err(|error| error.to_string())?;
-        if found.namespaced && own.is_empty() {
+        if found.namespaced && param_namespace.is_empty() {
             return Err(
                 "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
                     .to_owned(),
             );
         }
-        if !found.namespaced && !by.namespace.is_empty() {
+        if !found.namespaced && !param_ref.namespace.is_empty() {
             return Err(
                 "paramRef.namespace must not be provided for a cluster-scoped `paramKind`".to_owned(),
             );
         }
-        let chosen: Vec<_> = match (name, &by.selector) {
+        let chosen: Vec<_> = match (name, &param_ref.selector) {
             (Some(_), Some(_)) => {
                 return Err("paramRef.name and paramRef.selector are mutually exclusive".to_owned());
             }
@@ -107,7 +108,7 @@ impl ParamRef {
             }
             (None, None) => return Err("one of name or selector must be provided".to_owned()),
         };
-        if chosen.is_empty() && by.denies_none {
+        if chosen.is_empty() && param_ref.denies_none {
             return Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned());
         }
         Ok(chosen.into_iter().map(Some).collect())

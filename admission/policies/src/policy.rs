@@ -26,11 +26,12 @@ pub struct Policy {
     pub(crate) body: Body,
     /// Last logged problem of the evaluation.
     last_problem: Mutex<String>,
-    /// Highest cost of recent evaluations; [`u64::MAX`] before the first.
-    dearest: AtomicU64,
+    /// Highest cost of recent evaluations. [`u64::MAX`] before the first, unless a write was excluded: then
+    /// 0.
+    highest_cost: AtomicU64,
 }
 
-/// Fraction by which each cheaper evaluation lowers the highest known cost.
+/// Divisor of the highest known cost: each cheaper evaluation lowers this cost by the quotient.
 const FORGET: u64 = 256;
 
 /// Effect of the policy.
@@ -122,46 +123,46 @@ impl Policy {
             },
             param_kind,
             last_problem: Mutex::default(),
-            dearest: AtomicU64::new(u64::MAX),
+            highest_cost: AtomicU64::new(u64::MAX),
         }
     }
 
     /// Expected cost of evaluating the policy once, from recent evaluations; the limit for a policy
     /// that was never evaluated.
     pub(crate) fn expected(&self) -> u64 {
-        self.dearest.load(Ordering::Relaxed).min(POLICY_LIMIT)
+        self.highest_cost.load(Ordering::Relaxed).min(POLICY_LIMIT)
     }
 
     /// Whether the policy has an expected cost: from an evaluation, or from a write that its selectors
     /// excluded.
-    pub(crate) fn has_met(&self) -> bool {
-        self.dearest.load(Ordering::Relaxed) != u64::MAX
+    pub(crate) fn has_expected_cost(&self) -> bool {
+        self.highest_cost.load(Ordering::Relaxed) != u64::MAX
     }
 
     /// Records a write that the policy's rules name and its selectors exclude, which costs nothing. Until the
     /// policy is evaluated for a write, other writes are expected to cost nothing either: otherwise a policy
     /// that selects no object would make every write expensive.
-    pub(crate) fn met_nothing(&self) {
+    pub(crate) fn record_exclusion(&self) {
         let (never, nothing) = (u64::MAX, 0);
         let order = Ordering::Relaxed;
         // Concurrent evaluations may have recorded their cost.
-        self.dearest
+        self.highest_cost
             .compare_exchange(never, nothing, order, order)
             .unwrap_or_default();
     }
 
     /// Records the cost of one evaluation.
-    pub(crate) fn has_cost(&self, cost: u64) {
-        let dearest = match self.dearest.load(Ordering::Relaxed) {
+    pub(crate) fn record_cost(&self, cost: u64) {
+        let highest_cost = match self.highest_cost.load(Ordering::Relaxed) {
             u64::MAX => cost,
             before => cost.max(before - before / FORGET),
         };
-        self.dearest.store(dearest, Ordering::Relaxed);
+        self.highest_cost.store(highest_cost, Ordering::Relaxed);
     }
 
-    /// Logs why the policy could not be evaluated, once for each problem in a row: every write may have the
-    /// same problem.
-    pub(crate) fn tell(&self, policy_type: PolicyType, binding: &str, problem: &str) {
+    /// Logs why the policy could not be evaluated, unless the last logged problem is the same: every write
+    /// may have this problem.
+    pub(crate) fn log_problem(&self, policy_type: PolicyType, binding: &str, problem: &str) {
         let mut last_problem = self.last_problem.lock();
         if *last_problem != problem {
             problem.clone_into(&mut last_problem);

@@ -37,7 +37,8 @@ pub(crate) fn not_mutated(policy: &str, binding: Option<&str>, problem: &str) ->
     }
 }
 
-/// The refusal of MutatingAdmissionPolicies, with their messages.
+/// The refusal by MutatingAdmissionPolicies, from their messages; `None` without messages. The flag of a
+/// message tells whether the policy was evaluated.
 pub(crate) fn not_mutated_by(request: &Request<'_>, texts: &[(String, bool)]) -> Option<Status> {
     let (first, evaluated) = texts.first()?;
     let mut status = Status::forbidden(request.resource, request.name, first);

@@ -18,7 +18,7 @@ pub(crate) struct PolicyInForce {
     /// Number of expressions of the policy that do not compile.
     pub(crate) uncompiled: usize,
     /// Object from which the policy was compiled.
-    of: Arc<Value>,
+    object: Arc<Value>,
 }
 
 /// Policies in force.
@@ -75,28 +75,30 @@ fn bound(
     let known: BTreeMap<&str, &PolicyInForce> =
         before.iter().map(|one| (one.policy.name.as_str(), one)).collect();
     let mut all = Vec::new();
-    for of in policies {
-        let name = of["metadata"]["name"].as_str().unwrap_or_default();
+    for object in policies {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let Some(bindings) = by_policy.remove(name) else {
             continue;
         };
         let (policy, uncompiled) = match known.get(name) {
-            Some(known) if known.of["spec"] == of["spec"] => (Arc::clone(&known.policy), known.uncompiled),
-            _ => compile_policy(policy_type, of),
+            Some(known) if known.object["spec"] == object["spec"] => {
+                (Arc::clone(&known.policy), known.uncompiled)
+            }
+            _ => compile_policy(policy_type, object),
         };
         all.push(PolicyInForce {
             policy,
             bindings,
             uncompiled,
-            of: Arc::clone(of),
+            object: Arc::clone(object),
         });
     }
     all
 }
 
 /// Compiles a policy, and counts its expressions that do not compile.
-fn compile_policy(policy_type: PolicyType, of: &Value) -> (Arc<Policy>, usize) {
-    let policy = Policy::compile(policy_type, of);
+fn compile_policy(policy_type: PolicyType, object: &Value) -> (Arc<Policy>, usize) {
+    let policy = Policy::compile(policy_type, object);
     let problems = policy.problems();
     for problem in &problems {
         tracing::warn!(

@@ -1,6 +1,6 @@
 //! Type checking of ValidatingAdmissionPolicies: the problems of their expressions, for the known kinds of
-//! their rules. A warning names an expression that will fail when such an object is written; the policy stays
-//! in force.
+//! their rules. A warning names an expression that will fail when an object of one of these kinds is written;
+//! the policy stays in force.
 
 mod schema;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::param_kind::ParamKind;
 
-/// Highest number of kinds of one rule that a policy is checked against, as in kube-apiserver.
+/// Highest number of kinds of one rule. A rule with more ends the search for kinds, as in kube-apiserver.
 const MOST_KINDS: usize = 10;
 
 /// Catalog of the served kinds.
@@ -75,8 +75,7 @@ impl KindEnvironment {
         let object = schema::declared(kinds.schema(&name.0, &name.1, &name.2)?, &name.2);
         let mut environment = Environment::checking_policies(&object, params);
         for variable in list(&spec["variables"]) {
-            // An expression that does not compile is of any type: the problem is reported where it is
-            // used.
+            // A variable that does not compile may have any type: its own problem is not reported.
             let program = environment.compile(text(&variable["expression"]));
             let of = program.map_or(Type::Dyn, |program| program.result().clone());
             environment = environment.with_variable(format!("variables.{}", text(&variable["name"])), of);
@@ -93,7 +92,7 @@ impl KindEnvironment {
     }
 }
 
-/// Type of `params`, where the policy has some: any type if their kind is not known.
+/// Type of `params`, if the policy has a `paramKind`: any type if this kind is not known.
 fn params(spec: &Value, kinds: &dyn Kinds) -> Option<Type> {
     let kind = ParamKind::of(&spec["paramKind"])?;
     let (group, version) = kind.group_version();
@@ -101,8 +100,8 @@ fn params(spec: &Value, kinds: &dyn Kinds) -> Option<Type> {
     Some(schema.map_or(Type::Dyn, |schema| schema::declared(schema, &kind.kind)))
 }
 
-/// The kinds that the rules of a policy name individually, in order. A rule with a `*` names no kind, and
-/// subresources are ignored.
+/// The kinds that the rules of a policy name individually, in order. A rule with a `*` in its groups or
+/// versions names no kind. Resources with a `*` and subresources are ignored.
 fn named_kinds(spec: &Value, kinds: &dyn Kinds) -> BTreeSet<Name> {
     let mut found = BTreeSet::new();
     for rule in list(&spec["matchConstraints"]["resourceRules"]) {

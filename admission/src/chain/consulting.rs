@@ -36,8 +36,8 @@ impl Chain {
     }
 
     /// Lets policies and webhooks change `object`, after the plugins; `object` is null on delete. The plugins
-    /// run again over these changes, and then the policies and webhooks with a reinvocation policy. Returns
-    /// the names of the policies and webhooks that changed the object.
+    /// run again over these changes, and then the earlier policies and webhooks with `reinvocationPolicy:
+    /// IfNeeded`. Returns the names of the policies and webhooks that changed the object.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.
@@ -45,7 +45,7 @@ impl Chain {
         &self,
         subject: &Subject<'_>,
         object: &mut Value,
-        recorded: &mut PolicyNotes,
+        notes: &mut PolicyNotes,
     ) -> Result<Vec<Arc<str>>, Status> {
         let matching: Vec<&dyn Policies> = self.matching(subject).collect();
         if matching.is_empty() {
@@ -55,15 +55,13 @@ impl Chain {
         if !object.is_null() {
             subject.default(object);
         }
-        self.round(&matching, subject, object, &mut rounds, recorded)
-            .await?;
+        self.round(&matching, subject, object, &mut rounds, notes).await?;
         if !rounds.changed() {
             return Ok(Vec::new());
         }
-        self.mutate(subject.request, object, &mut recorded.warnings)?;
+        self.mutate(subject.request, object, &mut notes.warnings)?;
         if rounds.again(object) {
-            self.round(&matching, subject, object, &mut rounds, recorded)
-                .await?;
+            self.round(&matching, subject, object, &mut rounds, notes).await?;
         }
         Ok(rounds.into_changers())
     }
@@ -75,11 +73,11 @@ impl Chain {
         subject: &Subject<'_>,
         object: &mut Value,
         rounds: &mut Rounds,
-        recorded: &mut PolicyNotes,
+        notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
         for policies in matching {
             let start = Instant::now();
-            let result = policies.mutate(subject, object, rounds, recorded).await;
+            let result = policies.mutate(subject, object, rounds, notes).await;
             let (name, took) = (policies.names().0, start.elapsed());
             self.report_pass(Some(name), Phase::Mutate, subject.request, result.is_err(), took);
             result?;
@@ -97,12 +95,12 @@ impl Chain {
         &self,
         subject: &Subject<'_>,
         object: Option<&Value>,
-        recorded: &mut PolicyNotes,
+        notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let matching: Vec<&dyn Policies> = self.matching(subject).collect();
         for policies in matching {
             let start = Instant::now();
-            let result = policies.validate(subject, object, recorded).await;
+            let result = policies.validate(subject, object, notes).await;
             let (name, took) = (policies.names().1, start.elapsed());
             self.report_pass(
                 Some(name),

@@ -52,10 +52,10 @@ fn parse(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, St
     if !response.is_object() {
         return Err("it has no response".to_owned());
     }
-    let answered = text(&response["uid"]);
-    if answered != uid {
+    let answer_uid = text(&response["uid"]);
+    if answer_uid != uid {
         return Err(format!(
-            "response.uid is {answered:?}, not {uid:?} as in the request"
+            "response.uid is {answer_uid:?}, not {uid:?} as in the request"
         ));
     }
     let Some(allowed) = response.get("allowed").map_or(Some(false), Value::as_bool) else {

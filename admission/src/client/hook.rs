@@ -18,7 +18,7 @@ const TIMEOUT: u64 = 10;
 /// Port of a Service reference that names no port.
 const PORT: u16 = 443;
 /// Supported version of AdmissionReview, as in `admissionReviewVersions`.
-const SPOKEN: &str = "v1";
+const REVIEW_VERSION: &str = "v1";
 
 const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
@@ -120,10 +120,10 @@ impl Hook {
         });
         if !texts(&value["admissionReviewVersions"])
             .iter()
-            .any(|version| version == SPOKEN)
+            .any(|version| version == REVIEW_VERSION)
         {
             problems.push(format!(
-                "admissionReviewVersions of the webhook have no {SPOKEN:?}, which is the only one spoken here"
+                "admissionReviewVersions of the webhook have no {REVIEW_VERSION:?}, which is the only one spoken here"
             ));
         }
         let rules = value["rules"]
@@ -158,9 +158,9 @@ impl Hook {
         (Arc::clone(&self.configuration), self.index)
     }
 
-    /// The version of the resource in which the webhook receives `subject`; `None` when `subject` does not
-    /// concern it. Its [conditions](Hook::conditions) are not considered. `labels` returns the labels of a
-    /// namespace.
+    /// The version of the resource in which the webhook receives `subject`; `None` when the webhook is not
+    /// called about `subject`. The webhook's [conditions](Hook::conditions) are not considered. `labels`
+    /// returns the labels of a namespace.
     ///
     /// # Errors
     /// 404 when the webhook selects by labels of the write's namespace, and there is no such namespace.
@@ -178,7 +178,7 @@ impl Hook {
         Ok((selected && self.is_for_namespace(request.namespace, labels)?).then_some(version))
     }
 
-    /// The version according to the rules alone, without selectors.
+    /// The version in which the webhook receives `subject` according to the rules alone, without selectors.
     #[must_use]
     pub fn version<'a>(&self, subject: &Subject<'a>) -> Option<&'a str> {
         rules::version(&self.rules, self.exact, subject)

@@ -1,21 +1,20 @@
-//! Application of a webhook's JSON Patch.
+//! Application of the JSON Patch of a webhook or a MutatingAdmissionPolicy.
 
 use json_patch::jsonptr::Pointer;
 use json_patch::{Patch, PatchErrorKind, PatchOperation};
 use serde_json::Value;
 
 /// Highest number of operations of a patch.
-const OPERATIONS: usize = 10_000;
+const MOST_OPERATIONS: usize = 10_000;
 /// Highest number of bytes that all `copy` operations together may copy.
-const COPIED: usize = 3 * 1024 * 1024;
+const MOST_COPIED_BYTES: usize = 3 * 1024 * 1024;
 /// Deepest nesting of an object.
-const DEPTH: usize = 128;
+const MOST_DEPTH: usize = 128;
 
-/// Fields that only the server sets, or that identify the object: a webhook must not change which object is
-/// written.
+/// Fields that identify the object: a patch must not change which object is written.
 const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
-/// The reason why a patch was not applied: an impossible operation, or a field that it must not change.
+/// Reason why a patch was not applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatchError {
@@ -34,9 +33,9 @@ pub enum PatchError {
 pub fn apply(patch: &[u8], object: &Value) -> Result<Value, PatchError> {
     let patch: Patch = serde_json::from_slice(patch)
         .map_err(|problem| PatchError::Impossible(format!("it is not a JSON Patch: {problem}")))?;
-    if patch.0.len() > OPERATIONS {
+    if patch.0.len() > MOST_OPERATIONS {
         return Err(PatchError::Impossible(format!(
-            "it has {} operations, at most {OPERATIONS} are carried out",
+            "it has {} operations, at most {MOST_OPERATIONS} are carried out",
             patch.0.len()
         )));
     }
@@ -46,9 +45,9 @@ pub fn apply(patch: &[u8], object: &Value) -> Result<Value, PatchError> {
     for (index, operation) in patch.0.iter().enumerate() {
         let of = |problem: String| PatchError::Impossible(format!("operation {index}: {problem}"));
         copied += bytes(operation, &changed);
-        if copied > COPIED {
+        if copied > MOST_COPIED_BYTES {
             return Err(of(format!(
-                "the values copied are over the limit of {COPIED} bytes"
+                "the values copied are over the limit of {MOST_COPIED_BYTES} bytes"
             )));
         }
         json_patch::patch_unsafe(&mut changed, std::slice::from_ref(operation)).map_err(|problem| {
@@ -59,11 +58,11 @@ pub fn apply(patch: &[u8], object: &Value) -> Result<Value, PatchError> {
             }
         })?;
         bound = bound.max(depth_after(operation, bound));
-        if bound > DEPTH {
+        if bound > MOST_DEPTH {
             bound = depth(&changed);
-            if bound > DEPTH {
+            if bound > MOST_DEPTH {
                 return Err(of(format!(
-                    "the object would be nested deeper than {DEPTH} levels"
+                    "the object would be nested deeper than {MOST_DEPTH} levels"
                 )));
             }
         }
@@ -89,7 +88,8 @@ fn bytes(operation: &PatchOperation, value: &Value) -> usize {
     }
 }
 
-/// Depth of the object after `operation`, when its depth was at most `before`.
+/// Upper bound for the depth of the object at the path that `operation` changes, when the object's depth was
+/// at most `before`.
 fn depth_after(operation: &PatchOperation, before: usize) -> usize {
     let steps = |pointer: &Pointer| pointer.count();
     match operation {
@@ -114,5 +114,5 @@ fn depth(value: &Value) -> usize {
         };
         1 + deepest.unwrap_or_default()
     }
-    within(value, DEPTH + 1)
+    within(value, MOST_DEPTH + 1)
 }

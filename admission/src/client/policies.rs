@@ -1,4 +1,4 @@
-//! External policies: the interface between the chain and the callers of webhooks.
+//! Interface between the chain and external policies: admission policies and webhooks.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -39,14 +39,14 @@ pub trait Policies: Send + Sync + 'static {
         0
     }
 
-    /// Lets policies change `object`, in its stored form; `object` is null on delete, which they can only
+    /// Lets policies change `object`, in its stored form; `object` is null on delete, which policies can only
     /// refuse.
     fn mutate<'a>(
         &'a self,
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
-        recorded: &'a mut PolicyNotes,
+        notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a>;
 
     /// Lets policies judge the final object, in its stored form; `object` is `None` on delete.
@@ -54,6 +54,6 @@ pub trait Policies: Send + Sync + 'static {
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        recorded: &'a mut PolicyNotes,
+        notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a>;
 }

@@ -12,7 +12,7 @@ pub fn denied(name: &str, answer: &Answer) -> Status {
         .status
         .clone()
         .unwrap_or_else(|| Status::failure(0, "", ""));
-    // A refusal is an error with any status code.
+    // A refusal is an error, so its code is raised or lowered to the codes of errors.
     status.code = status.code.clamp(400, 599);
     let why = match (status.message.as_str(), status.reason.as_str()) {
         ("", "") => " without explanation".to_owned(),

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// Identity of a webhook among all: its configuration and its index there.
+/// Identity of a webhook: the name of its configuration, and its index there. Policies have identities of the
+/// same type, with index 0.
 pub type HookId = (Arc<str>, usize);
 
 /// The one or two rounds of mutating webhooks over one write.
 #[derive(Clone, Debug, Default)]
 pub struct Rounds {
-    again: bool,
-    /// Webhooks that were called before the last change and have a reinvocation policy.
+    /// Whether the second round has begun.
+    is_second: bool,
+    /// Webhooks with `reinvocationPolicy: IfNeeded` that made the last change, or were called after it.
     willing: BTreeSet<HookId>,
     /// Webhooks for the second round.
     due: BTreeSet<HookId>,
@@ -28,13 +30,13 @@ impl Rounds {
     /// Index of the present round: 0 or 1.
     #[must_use]
     pub fn number(&self) -> usize {
-        usize::from(self.again)
+        usize::from(self.is_second)
     }
 
     /// Whether the webhook takes part in this round.
     #[must_use]
     pub fn includes(&self, id: &HookId) -> bool {
-        !self.again || self.due.contains(id)
+        !self.is_second || self.due.contains(id)
     }
 
     /// Records that a webhook was called, whether it is `willing` to be called again, and whether it changed
@@ -52,9 +54,9 @@ impl Rounds {
         }
     }
 
-    /// Records the object after a round.
+    /// Records the object after the first round, if it changed.
     pub fn ended(&mut self, object: &Value) {
-        if self.changed() && !self.again {
+        if self.changed() && !self.is_second {
             self.last_object = Some(object.clone());
         }
     }
@@ -71,10 +73,11 @@ impl Rounds {
         self.changers
     }
 
-    /// Begins the second round over `object`; returns whether any webhook takes part. Changes by the
-    /// server's own rules after the first round concern every webhook that was called in it.
+    /// Begins the second round over `object`; returns whether any webhook takes part. If the server's own
+    /// rules changed the object after the first round, every webhook with `reinvocationPolicy: IfNeeded`
+    /// takes part.
     pub fn again(&mut self, object: &Value) -> bool {
-        self.again = true;
+        self.is_second = true;
         if self.last_object.as_ref() != Some(object) {
             self.due.append(&mut self.willing);
         }

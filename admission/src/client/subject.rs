@@ -23,7 +23,7 @@ pub struct Subject<'a> {
 /// Forms of the object of a write.
 #[derive(Clone, Copy)]
 pub enum Form<'a> {
-    /// An object of the resource's own kind, in the version `held` while it is on its way to the store.
+    /// An object of the resource's own kind, in its stored version `held`.
     Own {
         /// Kind of the object.
         kind: &'a dyn Kind,
@@ -82,8 +82,8 @@ impl Subject<'_> {
             .and_then(|object| kind.to_served(version, &object));
         let mut converted = converted.unwrap_or_else(|| value.clone());
         converted["apiVersion"] = kind.info().api_version(version).into();
-        // The conversion is written for objects that are stored already, so their server-set metadata is
-        // removed.
+        // The conversion is made for stored objects and sets a resourceVersion, so the resourceVersion of
+        // `value` is restored.
         if let Some(metadata) = converted.get_mut("metadata").and_then(Value::as_object_mut) {
             match value["metadata"].get("resourceVersion") {
                 Some(resource_version) => {

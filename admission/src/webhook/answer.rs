@@ -58,7 +58,7 @@ impl Review {
         })
     }
 
-    /// The answer when no plugin concerns the write.
+    /// The answer when no plugin handles the write.
     #[must_use]
     pub fn allow(&self) -> Value {
         self.answer(Verdict::of(Ok(())))

@@ -11,7 +11,7 @@ use crate::request::{Operation, UserInfo};
 /// Parses the body of a request.
 ///
 /// # Errors
-/// 400 with all reasons why it is no AdmissionReview.
+/// 400 with all reasons why the body is no AdmissionReview.
 pub fn read(body: &[u8]) -> Result<Body, Status> {
     let review: Value = serde_json::from_slice(body)
         .map_err(|problem| Status::bad_request(format!("the body is not JSON: {problem}")))?;
@@ -117,7 +117,7 @@ impl Reader {
         Some(review)
     }
 
-    /// Checks which objects the operation has.
+    /// Checks that the review has the objects that its operation requires, and no new object on delete.
     fn objects(&mut self, review: &Review) {
         let operation = review.operation;
         let needs_new = matches!(operation, Operation::Create | Operation::Update);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{API_VERSION, KIND};
 
-/// Subject of a review.
+/// Subject of a review: its `uid` and the written resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// Identifier that the answer must repeat.
@@ -22,17 +22,17 @@ pub struct Subject {
 struct Envelope {
     api_version: String,
     kind: String,
-    request: WebhookSubject,
+    request: ReviewRequest,
 }
 
 #[derive(Deserialize)]
-struct WebhookSubject {
+struct ReviewRequest {
     uid: String,
-    resource: NamedObject,
+    resource: RequestResource,
 }
 
 #[derive(Deserialize)]
-struct NamedObject {
+struct RequestResource {
     #[serde(default)]
     group: String,
     resource: String,
@@ -44,7 +44,7 @@ impl Subject {
     #[must_use]
     pub fn of(body: &[u8]) -> Option<Self> {
         let envelope: Envelope = serde_json::from_slice(body).ok()?;
-        let WebhookSubject { uid, resource } = envelope.request;
+        let ReviewRequest { uid, resource } = envelope.request;
         let is_plain = envelope.api_version == API_VERSION && envelope.kind == KIND && !uid.is_empty();
         is_plain.then_some(Self {
             uid,
@@ -53,7 +53,7 @@ impl Subject {
         })
     }
 
-    /// The answer when no plugin concerns the write.
+    /// The answer when no plugin handles the write.
     #[must_use]
     pub fn allow(&self) -> Value {
         let response = json!({"uid": self.uid, "allowed": true});

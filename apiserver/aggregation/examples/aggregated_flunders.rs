@@ -1,7 +1,6 @@
 //! A kind behind a kube-apiserver: the hub authenticates and authorizes users, and the APIService is
 //! registered and kept up to date. `cargo run -p berth-aggregation --features options --example
-//! aggregated_flunders --
-//! --kubeconfig FILE`; `--help` has the flags.
+//! aggregated_flunders -- --kubeconfig FILE`; `--help` has the flags.
 
 use std::sync::Arc;
 

@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 /// A program with the kind that `file` defines.
 ///
 /// # Errors
-/// When the file cannot be read, or has errors: all of them.
+/// When the file cannot be read, or has errors, which are all reported.
 pub(crate) fn program(file: &Path) -> Result<Program, Box<dyn Error>> {
     let text = std::fs::read_to_string(file)?;
     let definition =

@@ -10,11 +10,11 @@ use crate::error::HubError;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Kubeconfigs {
-    /// Client for objects, and for requests without a separate file.
+    /// File for objects, and for requests without a separate file.
     pub objects: Option<PathBuf>,
-    /// Client for TokenReviews and the ConfigMap extension-apiserver-authentication.
+    /// File for TokenReviews and the ConfigMap extension-apiserver-authentication.
     pub authentication: Option<PathBuf>,
-    /// Client for SubjectAccessReviews.
+    /// File for SubjectAccessReviews.
     pub authorization: Option<PathBuf>,
 }
 

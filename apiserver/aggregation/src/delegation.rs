@@ -62,7 +62,7 @@ pub struct Delegation {
 }
 
 impl Delegation {
-    /// Accepts the users that the hub accepts, with kube-apiserver's default cache durations.
+    /// Accepts the users that the hub accepts, with the default cache durations of k8s.io/apiserver.
     ///
     /// # Errors
     /// As [`Delegation::new`].
@@ -76,24 +76,31 @@ impl Delegation {
         .await
     }
 
-    /// Reads the client CAs and front proxies that the hub trusts. The CAs and front proxies of `given` take
-    /// precedence.
+    /// Reads the client CAs and front proxies that the hub trusts. The CAs and front proxies of
+    /// `static_trust` take precedence.
     ///
     /// # Errors
     /// When the ConfigMap is required but cannot be read, or when one CA would be trusted for users and for
     /// front proxies of any name.
     pub async fn new(
         clients: Clients,
-        given: StaticTrust,
+        static_trust: StaticTrust,
         lookup: Lookup,
         times: CacheTimes,
     ) -> Result<Self, HubError> {
-        let published = (lookup != Lookup::Skipped)
-            .then(|| Arc::new(PublishedTrust::new(clients.authentication.clone(), given.clone())));
-        if let (Some(client), Some(request_header)) = (&given.client, &given.request_header) {
+        let published = (lookup != Lookup::Skipped).then(|| {
+            Arc::new(PublishedTrust::new(
+                clients.authentication.clone(),
+                static_trust.clone(),
+            ))
+        });
+        if let (Some(client), Some(request_header)) = (&static_trust.client, &static_trust.request_header) {
             request_header.check_beside(client)?;
         }
-        let trust = Arc::new(Trust::new(given.client.unwrap_or_default(), given.request_header));
+        let trust = Arc::new(Trust::new(
+            static_trust.client.unwrap_or_default(),
+            static_trust.request_header,
+        ));
         if let Some(published) = &published {
             match published.load(&trust).await {
                 Err(problem) if lookup == Lookup::Tolerated => {

@@ -2,16 +2,16 @@
 //! of it (a hub).
 //!
 //! - [`Delegation`]: the hub authenticates users (client CAs and front proxy from the ConfigMap
-//!   kube-system/extension-apiserver-authentication, TokenReviews) with the rights that the hub grants
+//!   kube-system/extension-apiserver-authentication, TokenReviews) and authorizes them
 //!   (SubjectAccessReviews).
 //! - [`Registration`]: the caBundles of APIServices and webhook configurations follow the serving
 //!   certificate's CA, which replicas may share.
-//! - `Policies` and `HubPolicies` (feature `policies`): the hub's admission webhooks are called, and its
-//!   admission policies known, for the kinds that this server stores, because kube-apiserver proxies
-//!   requests for these kinds before its own admission.
+//! - `Policies` and `HubPolicies` (feature `policies`): the hub's admission webhooks and policies are
+//!   consulted about the kinds that this server stores, because kube-apiserver proxies requests for these
+//!   kinds before its own admission.
 //!
-//! It depends only on `apiserver` (and `client`) and has no kinds, so any server based on that library can
-//! use it. The module `options` (feature `options`) has the flags of such a server and runs it: see
+//! The crate has no kinds, so any server based on `apiserver` can use it. The module `options` (feature
+//! `options`) has the flags of an aggregated server and runs the server: see
 //! `examples/aggregated_flunders.rs`. Without that module, this code lets the hub authenticate and authorize:
 #![doc = include_str!("../README.md")]
 

@@ -39,16 +39,16 @@ pub struct StaticTrust {
 /// Trust that a hub publishes; the trust of the command line takes precedence.
 pub(super) struct PublishedTrust {
     maps: Api<ConfigMap>,
-    given: StaticTrust,
+    static_trust: StaticTrust,
     /// Data in force.
     last: Mutex<Option<BTreeMap<String, String>>>,
 }
 
 impl PublishedTrust {
-    pub(super) fn new(client: Client, given: StaticTrust) -> Self {
+    pub(super) fn new(client: Client, static_trust: StaticTrust) -> Self {
         Self {
             maps: Api::namespaced(client, NAMESPACE),
-            given,
+            static_trust,
             last: Mutex::new(None),
         }
     }
@@ -65,10 +65,10 @@ impl PublishedTrust {
 
     /// Watches the ConfigMap until the task is dropped.
     pub(super) async fn follow(self: Arc<Self>, trust: Arc<Trust>) {
-        tokio::join!(self.watching(&trust), self.looking(&trust));
+        tokio::join!(self.watch_forever(&trust), self.read_periodically(&trust));
     }
 
-    async fn watching(&self, trust: &Trust) {
+    async fn watch_forever(&self, trust: &Trust) {
         loop {
             if let Err(problem) = self.watch(trust).await {
                 tracing::debug!(
@@ -81,7 +81,7 @@ impl PublishedTrust {
         }
     }
 
-    async fn looking(&self, trust: &Trust) {
+    async fn read_periodically(&self, trust: &Trust) {
         let mut clock = tokio::time::interval(LOOK_EVERY);
         loop {
             clock.tick().await;
@@ -113,7 +113,7 @@ impl PublishedTrust {
         if last.as_ref() == Some(&data) {
             return Ok(());
         }
-        let (client, request_header) = merge_trust(&self.given, &data)?;
+        let (client, request_header) = merge_trust(&self.static_trust, &data)?;
         trust.replace(&client, request_header.as_ref());
         if last.replace(data).is_some() {
             tracing::info!(
@@ -131,24 +131,24 @@ fn log(result: Result<(), HubError>) {
     }
 }
 
-/// Merges the trust in certificates: `given` from the command line, or otherwise the trust of the ConfigMap's
-/// `data`.
+/// Merges the trust in certificates: `static_trust` from the command line takes precedence over the trust of
+/// the ConfigMap's `data`.
 fn merge_trust(
-    given: &StaticTrust,
+    static_trust: &StaticTrust,
     data: &BTreeMap<String, String>,
 ) -> Result<(CaPool, Option<RequestHeaderTrust>), HubError> {
-    let read = HubTrust::read(data).map_err(|problems| {
+    let hub_trust = HubTrust::read(data).map_err(|problems| {
         let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
         HubError::Malformed(texts.join("; "))
     })?;
-    let client = given.client.clone().unwrap_or(read.client);
-    let published = read.request_header.map(|mut published| {
+    let client = static_trust.client.clone().unwrap_or(hub_trust.client);
+    let published = hub_trust.request_header.map(|mut published| {
         if published.allowed_names.is_empty() {
-            published.allowed_names.clone_from(&given.allowed_names);
+            published.allowed_names.clone_from(&static_trust.allowed_names);
         }
         published
     });
-    let request_header = given.request_header.clone().or(published);
+    let request_header = static_trust.request_header.clone().or(published);
     if let Some(request_header) = &request_header {
         request_header.check_beside(&client)?;
     }

@@ -113,13 +113,13 @@ pub struct Registration {
     client: Client,
     service: Service,
     registered: Vec<RegisteredObject>,
-    trusted: CertificateIssuer,
+    issuer: CertificateIssuer,
     create: bool,
     /// Interval of the checks while everything is in order.
     interval: Duration,
     clock: Arc<dyn Clock>,
-    /// Reason why the hub does not find or trust this server, by the last check; `None` before the
-    /// first check.
+    /// Result of the last check: an error is the reason why the hub does not find or trust this server.
+    /// `None` before the first check.
     state: Mutex<Option<Result<(), String>>>,
 }
 
@@ -144,7 +144,7 @@ enum CertificateIssuer {
     /// The CA in a file.
     File(PathBuf),
     /// Another program, which also fills in the caBundles.
-    Elsewhere,
+    External,
 }
 
 /// Observations of one check.
@@ -152,7 +152,7 @@ struct Observations {
     standing: RegistrationState,
     /// Problems.
     problems: Vec<String>,
-    /// Missing objects that another program or user has to create.
+    /// Objects that are missing, or not up to date yet, in sentences.
     missing: Vec<String>,
 }
 
@@ -179,16 +179,16 @@ impl Registration {
             sources,
         } = options;
         let mut interval = LOOK_EVERY;
-        let trusted = match issuer {
+        let issuer = match issuer {
             Issuer::Own => CertificateIssuer::Own(folder.ca().certificate_pem().to_owned()),
             Issuer::Shared(options) => {
-                // A server that checks twice per step has seen each step before the next one begins.
+                // Four checks per step, so that each server has seen a step before the next step begins.
                 interval = interval.min(options.step.unsigned_abs() / 4);
                 let ca = SharedCa::new(client.clone(), &service.namespace, options, &sources.ca_secret);
                 CertificateIssuer::Shared(Box::new(ca))
             }
             Issuer::File(file) => CertificateIssuer::File(file),
-            Issuer::External => CertificateIssuer::Elsewhere,
+            Issuer::External => CertificateIssuer::External,
         };
         let registered = objects
             .into_iter()
@@ -197,7 +197,7 @@ impl Registration {
             client: client.clone(),
             registered: registered.collect(),
             service,
-            trusted,
+            issuer,
             create,
             interval,
             clock: Arc::clone(clock),
@@ -213,17 +213,17 @@ impl Registration {
         &self,
         names: &[String],
     ) -> Result<Option<Arc<ServingCertificate>>, RegistrationError> {
-        let CertificateIssuer::Shared(ca) = &self.trusted else {
+        let CertificateIssuer::Shared(ca) = &self.issuer else {
             return Ok(None);
         };
         let now = self.clock.now();
-        let read = ca.open(now).await?;
-        let authority = ca.authority(&read.shared, now)?;
+        let snapshot = ca.open(now).await?;
+        let authority = ca.authority(&snapshot.shared, now)?;
         let certificate = ServingCertificate::shared(authority, names, Arc::clone(&self.clock))?;
         Ok(Some(certificate))
     }
 
-    /// Keeps the registration current until the task is dropped.
+    /// Keeps the registration current until the task is aborted.
     #[must_use]
     pub fn follow(self: Arc<Self>, certificate: Arc<ServingCertificate>) -> JoinHandle<()> {
         tokio::spawn(async move {
@@ -308,13 +308,13 @@ impl Registration {
                 Err(problem) => observations.problems.push(problem.to_string()),
             }
         }
-        // A server whose trusted CAs cannot be read may trust any CA.
-        let known = observations.problems.is_empty();
+        // An object that cannot be read may have any caBundle.
+        let all_known = observations.problems.is_empty();
         let bundle = self
             .bundle(
                 certificate,
                 &registered_objects,
-                known,
+                all_known,
                 &mut observations.standing,
             )
             .await?;
@@ -333,36 +333,37 @@ impl Registration {
         Ok(observations)
     }
 
-    /// Currently trusted CA bundle; `None` where another program fills it in.
+    /// Advances a rotation of a shared CA, and returns the current CA bundle; `None` where another program
+    /// fills in the caBundles. `all_known` tells whether every object could be read.
     async fn bundle(
         &self,
         certificate: &ServingCertificate,
-        ours: &[(&RegisteredObject, Value)],
-        known: bool,
+        registered_objects: &[(&RegisteredObject, Value)],
+        all_known: bool,
         standing: &mut RegistrationState,
     ) -> Result<Option<String>, RegistrationError> {
-        let ca = match &self.trusted {
-            CertificateIssuer::Elsewhere => return Ok(None),
+        let ca = match &self.issuer {
+            CertificateIssuer::External => return Ok(None),
             CertificateIssuer::Own(pem) => return Ok(Some(pem.clone())),
             CertificateIssuer::File(file) => return shared_ca::bundle_of(file).map(Some),
             CertificateIssuer::Shared(ca) => ca,
         };
         let now = self.clock.now();
-        let read = ca.open(now).await?;
-        let before = read.shared.bundle();
+        let snapshot = ca.open(now).await?;
+        let before = snapshot.shared.bundle();
         let service = &self.service;
-        let announced = known
-            && ours
+        let announced = all_known
+            && registered_objects
                 .iter()
                 .all(|(_, object)| objects::trusts(object, service, &before));
-        let read = ca.advance(read, now, announced).await?;
-        if certificate.adopt(ca.authority(&read.shared, now)?)? {
+        let snapshot = ca.advance(snapshot, now, announced).await?;
+        if certificate.adopt(ca.authority(&snapshot.shared, now)?)? {
             tracing::info!("the serving certificate was issued by the new CA");
         }
-        if read.shared.is_rotating() || !announced {
+        if snapshot.shared.is_rotating() || !announced {
             *standing = RegistrationState::Unsettled;
         }
-        let bundle = read.shared.bundle();
+        let bundle = snapshot.shared.bundle();
         ca.publish(&bundle).await?;
         Ok(Some(bundle))
     }

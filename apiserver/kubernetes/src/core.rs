@@ -1,7 +1,7 @@
 //! Kubernetes' own kinds, as a standalone server serves them (docs/reference.md, "Kubernetes' own kinds"):
 //! namespaces, configmaps, secrets, serviceaccounts, services, resourcequotas, deployments, statefulsets,
-//! jobs, leases, both Event APIs over one store, RBAC, and admission policies. One file each; behind an
-//! aggregator they are never registered.
+//! jobs, leases, both Event APIs over one store, RBAC, and admission policies. Each kind has a module of its
+//! own. An aggregated server never registers these kinds.
 
 pub mod admission_policies;
 pub mod config_map;
@@ -63,7 +63,7 @@ pub fn kinds() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// API groups of these kinds, all in `store`.
+/// API groups of Kubernetes' own kinds, all in `store`.
 #[must_use]
 pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();

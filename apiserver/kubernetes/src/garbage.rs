@@ -1,9 +1,9 @@
 //! The garbage collector: objects are deleted with their owner.
 //!
-//! It follows every change of the store and does what kube-controller-manager's does (Background, Foreground
-//! with blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats writes that the store could not
-//! do. The collector's writes skip admission, since they only clean up; but like other users, the collector
-//! does not delete objects in use ([`Protection`]).
+//! It follows every change of the store and does the work of kube-controller-manager's garbage collector
+//! (Background, Foreground with blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats writes
+//! that the store could not do. The collector's writes skip admission, since they only clean up; but like
+//! other users, the collector does not delete objects in use ([`Protection`]).
 
 mod graph;
 mod kinds;
@@ -41,7 +41,7 @@ pub fn spawn(
     stop: CancellationToken,
 ) -> tokio::task::JoinHandle<()> {
     let source = Arc::clone(&store);
-    let collecting = CollectorState {
+    let state = CollectorState {
         collector: Collector {
             removal: Removal::new(Arc::clone(&store), Arc::clone(&kinds), clock, protection),
             store,
@@ -51,12 +51,7 @@ pub fn spawn(
         queue: Queue::default(),
         waiting: RetryQueue::default(),
     };
-    tokio::spawn(informer::run(
-        source,
-        Scope::All,
-        collecting,
-        stop.cancelled_owned(),
-    ))
+    tokio::spawn(informer::run(source, Scope::All, state, stop.cancelled_owned()))
 }
 
 /// The collector with its graph of owners and its queues.
@@ -76,9 +71,9 @@ struct Collector {
 /// State of the owners of an object.
 #[derive(Default)]
 struct Owners {
-    /// Whether an owner exists and is not being deleted.
+    /// Whether an owner exists and does not wait for its dependents, or has an unserved kind.
     has_lasting_owner: bool,
-    /// UIDs of owners that do not exist, or that are deleted as soon as this object is deleted.
+    /// UIDs of owners that do not exist, or that are being deleted and wait for their dependents.
     leaving: Vec<String>,
     /// Whether an owner in `leaving` waits for this object.
     waiting: bool,
@@ -194,32 +189,34 @@ impl Collector {
         self.collect(graph, key, &object, owners.waiting).await
     }
 
-    /// Deletes an object whose owners are all deleted or being deleted.
+    /// Deletes an object without a lasting owner.
     async fn collect(
         &self,
         graph: &Graph,
         key: &Key,
         object: &Object,
-        waited_for: bool,
+        owner_waits: bool,
     ) -> Result<Vec<Key>, NotRemoved> {
         let uid = object.meta().uid();
         let dependents: Vec<Key> = graph.dependents(uid).cloned().collect();
         let propagation = if has_finalizer(object, ORPHAN) {
             Propagation::Orphan
-        } else if has_finalizer(object, FOREGROUND) || (waited_for && !dependents.is_empty()) {
+        } else if has_finalizer(object, FOREGROUND) || (owner_waits && !dependents.is_empty()) {
             Propagation::Foreground
         } else {
             Propagation::Background
         };
         if propagation == Propagation::Foreground && dependents.iter().any(|key| self.waits(key)) {
-            // The object and one of its dependents own each other: neither may wait for the other.
+            // A dependent waits for its own dependents, and this object may be one of them: neither may wait
+            // for the other.
             self.removal.edit(key, uid, unblock).await?;
         }
         self.removal.delete(key, uid, propagation).await?;
         Ok(Vec::new())
     }
 
-    /// Deletes the dependents first; removes the owner's finalizer when no dependent blocks it any more.
+    /// Returns the dependents that block the owner and are to be deleted. Removes the owner's finalizer when
+    /// no dependent blocks the owner any more.
     async fn foreground(&self, graph: &Graph, key: &Key, object: &Object) -> Result<Vec<Key>, StoreError> {
         let uid = object.meta().uid();
         let blocking: Vec<Key> = graph

@@ -82,7 +82,8 @@ impl Codec for Protobuf {
     }
 }
 
-/// The fields of `runtime.Unknown` that identify an object.
+/// The decoded fields of `runtime.Unknown`: the object's apiVersion and kind, and the message that encodes
+/// it.
 #[derive(Default)]
 struct Envelope<'a> {
     api_version: &'a str,
@@ -97,8 +98,8 @@ impl<'a> Envelope<'a> {
         while let Some((number, value)) = reader.next()? {
             match number {
                 1 => {
-                    let mut named = Reader::new(value.bytes()?);
-                    while let Some((number, value)) = named.next()? {
+                    let mut type_meta = Reader::new(value.bytes()?);
+                    while let Some((number, value)) = type_meta.next()? {
                         match number {
                             1 => envelope.api_version = value.text()?,
                             2 => envelope.kind = value.text()?,

@@ -48,9 +48,9 @@ fn names(resource: GroupResource) -> Vec<String> {
 
 /// The amount that `object` adds to the limit `name`.
 fn amount(name: &str, object: &Value) -> usize {
-    let kind = value::text(object, &["spec", "type"]);
+    let service_type = value::text(object, &["spec", "type"]);
     match name {
-        LOAD_BALANCERS => usize::from(kind == "LoadBalancer"),
+        LOAD_BALANCERS => usize::from(service_type == "LoadBalancer"),
         NODE_PORTS => {
             let ports = value::list(object, &["spec", "ports"]);
             let allocated_ports = || {
@@ -58,7 +58,7 @@ fn amount(name: &str, object: &Value) -> usize {
                     .iter()
                     .filter(|port| port["nodePort"].as_i64().unwrap_or_default() > 0)
             };
-            match kind {
+            match service_type {
                 "LoadBalancer" if object["spec"]["allocateLoadBalancerNodePorts"] == false => {
                     allocated_ports().count()
                 }
@@ -92,7 +92,7 @@ fn limits(quota: &Object) -> Vec<(String, Quantity)> {
         .collect()
 }
 
-/// One limit that concerns a create.
+/// One limit that concerns a write.
 struct Limit {
     quota: Arc<Object>,
     name: String,
@@ -117,13 +117,13 @@ impl ResourceQuotas {
         let quotas = self.source.cached(RESOURCE);
         let quotas = quotas.iter(Some(namespace), None);
         let of = |quota: &Arc<Object>| {
-            let named = limits(quota).into_iter().filter(|(name, _)| names.contains(name));
+            let matching = limits(quota).into_iter().filter(|(name, _)| names.contains(name));
             let limit = |(name, most)| Limit {
                 quota: Arc::clone(quota),
                 name,
                 most,
             };
-            named.map(limit).collect::<Vec<_>>()
+            matching.map(limit).collect::<Vec<_>>()
         };
         quotas.flat_map(|(_, quota)| of(quota)).collect()
     }
@@ -165,7 +165,7 @@ impl Plugin for ResourceQuotas {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        // Only updates of Services add to a limit.
+        // Of all updates, only updates of Services can add to a limit.
         let adds = match request.operation {
             Operation::Create => true,
             Operation::Update => request.resource == SERVICES,

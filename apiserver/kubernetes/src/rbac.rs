@@ -1,8 +1,8 @@
 //! RBAC as Kubernetes evaluates it, over the roles and bindings in a store.
 //!
 //! Roles and bindings are compiled into hash maps by user and group whenever one of them changes, so that a
-//! request costs a few lookups. Aggregated cluster roles are computed in that step. Their stored rules are
-//! not used: they are for users and tools, and are updated later ([`aggregation`]).
+//! request costs a few lookups. Aggregated cluster roles are computed in that step. The stored rules of
+//! aggregated roles are for users and tools, and are updated later ([`aggregation`]); they are not evaluated.
 
 pub mod aggregation;
 pub mod bootstrap;
@@ -54,9 +54,9 @@ impl Rbac {
             ""
         };
         compiled
-            .granted(&attributes.user, namespace)
-            .find(|granted| granted.rules.iter().any(|rule| rules::allows(rule, attributes)))
-            .map(|granted| format!("RBAC: allowed by {granted}"))
+            .grants_of(&attributes.user, namespace)
+            .find(|grant| grant.rules.iter().any(|rule| rules::allows(rule, attributes)))
+            .map(|grant| format!("RBAC: allowed by {grant}"))
     }
 
     /// Every rule that applies to `user` in `namespace` (empty: cluster-wide).
@@ -108,7 +108,7 @@ fn held_rules<'a>(
     namespace: &str,
 ) -> impl Iterator<Item = &'a PolicyRule> {
     let mut pointers = HashSet::new();
-    let roles = compiled.granted(user, namespace).map(|granted| granted.rules);
+    let roles = compiled.grants_of(user, namespace).map(|grant| grant.rules);
     roles
         .filter(move |rules| pointers.insert(rules.as_ptr()))
         .flatten()

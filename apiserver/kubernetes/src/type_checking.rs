@@ -51,11 +51,11 @@ pub fn spawn(
 struct ServedKinds(Vec<Arc<dyn Kind>>);
 
 impl ServedKinds {
-    fn find(&self, group: &str, version: &str, is_it: impl Fn(&dyn Kind) -> bool) -> Option<&dyn Kind> {
+    fn find(&self, group: &str, version: &str, matches: impl Fn(&dyn Kind) -> bool) -> Option<&dyn Kind> {
         let mut kinds = self.0.iter().map(AsRef::as_ref);
         kinds.find(|kind| {
             let info = kind.info();
-            info.group == group && info.versions.contains(&version) && is_it(*kind)
+            info.group == group && info.versions.contains(&version) && matches(*kind)
         })
     }
 }
@@ -92,8 +92,8 @@ impl Handler for Checker {
                 continue;
             }
             match self.check(policy).await {
-                // The policy was changed or deleted concurrently, and the watch will report that.
                 Ok(()) => {}
+                // The policy was changed or deleted concurrently, and the watch will report that.
                 Err(status) if [404, 409].contains(&status.code) => {}
                 Err(status) => {
                     tracing::warn!(
@@ -123,14 +123,14 @@ impl Checker {
             .into_iter()
             .map(|warning| json!({"fieldRef": warning.field, "warning": warning.text}))
             .collect();
-        let mut checked = json!({});
+        let mut type_checking = json!({});
         if !warnings.is_empty() {
-            checked["expressionWarnings"] = warnings.into();
+            type_checking["expressionWarnings"] = warnings.into();
         }
         let config = json!({
             "apiVersion": value["apiVersion"], "kind": value["kind"],
             "metadata": {"name": policy.meta().name()},
-            "status": {"observedGeneration": policy.meta().generation(), "typeChecking": checked},
+            "status": {"observedGeneration": policy.meta().generation(), "typeChecking": type_checking},
         });
         let author = Author {
             user: &self.user,
@@ -144,6 +144,6 @@ impl Checker {
             base: Some(policy.revision()),
         };
         let applied = self.registry.apply_as(author, configuration).await;
-        applied.map(drop).map_err(|refused| refused.status)
+        applied.map(drop).map_err(|rejection| rejection.status)
     }
 }

@@ -35,7 +35,7 @@ pub struct BatchLimits {
     pub max_size: usize,
     /// Longest wait of the first event of a batch for further events.
     pub max_wait: Duration,
-    /// Delay before a batch that was not accepted is sent again; half as long again each time.
+    /// Delay before a batch that was not accepted is sent again; each further delay is 1.5 times as long.
     pub initial_backoff: Duration,
 }
 
@@ -73,10 +73,10 @@ pub(super) struct Batches {
 
 impl Batches {
     /// Starts to send batches; must be called on a runtime.
-    pub(super) fn start(to: Arc<dyn Deliver>, batching: BatchLimits, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn start(destination: Arc<dyn Deliver>, batching: BatchLimits, metrics: Arc<Metrics>) -> Self {
         let (queue, messages) = mpsc::channel(batching.buffer_size.max(1));
         let sender = Sender {
-            to,
+            destination,
             batching,
             metrics: Arc::clone(&metrics),
         };
@@ -113,7 +113,7 @@ impl Batches {
 }
 
 struct Sender {
-    to: Arc<dyn Deliver>,
+    destination: Arc<dyn Deliver>,
     batching: BatchLimits,
     metrics: Arc<Metrics>,
 }
@@ -139,7 +139,7 @@ impl Sender {
         first: Message,
         messages: &mut mpsc::Receiver<Message>,
     ) -> (Vec<(Bytes, OwnedSemaphorePermit)>, Option<oneshot::Sender<()>>) {
-        let until = Instant::now() + self.batching.max_wait;
+        let deadline = Instant::now() + self.batching.max_wait;
         let mut events = Vec::new();
         let mut next = Some(first);
         loop {
@@ -151,7 +151,7 @@ impl Sender {
             if events.len() >= self.batching.max_size.max(1) {
                 return (events, None);
             }
-            next = tokio::time::timeout_at(until, messages.recv())
+            next = tokio::time::timeout_at(deadline, messages.recv())
                 .await
                 .unwrap_or_default();
         }
@@ -169,7 +169,7 @@ impl Sender {
         let body = Bytes::from(body);
         let mut pause = self.batching.initial_backoff;
         for attempt in 1.. {
-            let Err(problem) = self.to.deliver(body.clone()).await else {
+            let Err(problem) = self.destination.deliver(body.clone()).await else {
                 return;
             };
             if attempt == ATTEMPTS {

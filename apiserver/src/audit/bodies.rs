@@ -25,8 +25,9 @@ pub(crate) const CONFIDENTIAL: &str = "it holds credentials";
 /// Note in place of a body that has no JSON form.
 pub(crate) const UNREADABLE: &str = "it cannot be read as JSON";
 
-/// Whether bodies of the request may have credentials: Secrets, and tokens that are issued or reviewed. They
-/// are written at no level, even if a policy requires it. Neither are error messages, which may quote them.
+/// Whether bodies of the request may have credentials: Secrets, and tokens that are issued or reviewed. Such
+/// bodies are written at no level, even if a policy requires it; nor are the request's error messages, which
+/// may quote the bodies.
 pub(crate) fn are_confidential(attributes: PolicyAttributes<'_>) -> bool {
     match (attributes.group, attributes.resource) {
         ("", "secrets") | ("authentication.k8s.io", "tokenreviews") => true,
@@ -75,7 +76,7 @@ fn without_managed_fields(value: &mut Value) {
     strip(value);
 }
 
-/// Returns the unchanged response, and the logged part of its body.
+/// Returns the unchanged response, and the logged form of its body.
 pub(crate) async fn of_response(
     response: Response<Body>,
     omit_managed_fields: bool,

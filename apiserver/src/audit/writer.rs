@@ -22,7 +22,7 @@ const QUEUE: usize = 1024;
 /// Highest number of bytes in the queue; a single line may have two bodies of a megabyte each.
 const QUEUE_BYTES: usize = 16 * 1024 * 1024;
 /// Longest wait for an audit webhook during shutdown.
-const LAST_WORDS: Duration = Duration::from_secs(10);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 enum Message {
     Line(Bytes, OwnedSemaphorePermit),
@@ -111,7 +111,7 @@ impl Audit {
             .transpose()?;
         let webhook = config
             .webhook
-            .map(|(to, batching)| Batches::start(to, batching, Arc::clone(&metrics)));
+            .map(|(destination, batching)| Batches::start(destination, batching, Arc::clone(&metrics)));
         Ok(Self {
             policy: Arc::new(config.policy),
             log,
@@ -166,7 +166,9 @@ impl Audit {
             }
         }
         if let Some(webhook) = &self.webhook
-            && tokio::time::timeout(LAST_WORDS, webhook.flush()).await.is_err()
+            && tokio::time::timeout(SHUTDOWN_TIMEOUT, webhook.flush())
+                .await
+                .is_err()
         {
             tracing::error!("audit webhook did not accept the last events before shutdown; they are lost");
         }
@@ -237,7 +239,7 @@ impl Log {
             .map_err(|_| ENDED)
     }
 
-    /// Returns the line if the queue is full.
+    /// Returns the line if it cannot be queued now.
     fn try_send(&self, line: Bytes) -> Option<Bytes> {
         let Ok(permit) = Arc::clone(&self.bytes).try_acquire_many_owned(weight(&line)) else {
             return Some(line);

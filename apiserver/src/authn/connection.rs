@@ -22,7 +22,7 @@ pub struct Connection {
     /// Result for the CA that a custom route of the program required last.
     membership: ArcSwapOption<Membership>,
     /// Place among the connections of unidentified peers; dropped when the peer is identified.
-    stranger: Mutex<Option<Box<dyn Debug + Send>>>,
+    unidentified_place: Mutex<Option<Box<dyn Debug + Send>>>,
 }
 
 #[derive(Debug)]
@@ -65,21 +65,21 @@ impl Connection {
             certificates,
             verdict: ArcSwapOption::empty(),
             membership: ArcSwapOption::empty(),
-            stranger: Mutex::default(),
+            unidentified_place: Mutex::default(),
         }
     }
 
-    /// Adds a value `stranger` that is kept until the peer is identified.
-    pub(crate) fn of_stranger(self, stranger: impl Debug + Send + 'static) -> Self {
+    /// Adds a value that is kept until the peer is identified.
+    pub(crate) fn of_stranger(self, unidentified_place: impl Debug + Send + 'static) -> Self {
         Self {
-            stranger: Mutex::new(Some(Box::new(stranger))),
+            unidentified_place: Mutex::new(Some(Box::new(unidentified_place))),
             ..self
         }
     }
 
-    /// Records that the peer's certificate was verified, or that one of its requests was authenticated.
+    /// Records that the peer's certificate was verified, or that a request of the peer was authenticated.
     pub(crate) fn identified(&self) {
-        self.stranger.lock().take();
+        self.unidentified_place.lock().take();
     }
 
     /// The peer's address.
@@ -116,7 +116,8 @@ impl Connection {
         result
     }
 
-    /// Result of verifying the peer's certificates under `trust`; `None` when it presented none.
+    /// Result of verifying the peer's certificates under `trust`; `None` when the peer presented no
+    /// certificate.
     #[must_use]
     pub(crate) fn verdict(&self, trust: &TrustState, now: Timestamp) -> Option<Arc<Verdict>> {
         let (leaf, intermediates) = self.certificates.split_first()?;

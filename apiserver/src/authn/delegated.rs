@@ -1,6 +1,6 @@
-//! Trust that a hub publishes. In a ConfigMap, kube-apiserver publishes for extension servers the CAs of
-//! clients, and the CA and headers by which it forwards the identity of users (docs/reference.md,
-//! "Identity").
+//! Trust that a hub publishes. kube-apiserver publishes a ConfigMap for extension servers. The ConfigMap has
+//! the CAs of clients, and the CA and the headers of the front proxy, which forwards the identity of users
+//! (docs/reference.md, "Identity").
 
 use std::collections::BTreeMap;
 
@@ -95,15 +95,15 @@ impl Reader<'_> {
     /// Returns the certificates of a key; `None` when the key is absent, empty or invalid.
     fn pool(&mut self, key: &'static str) -> Option<CaPool> {
         let pem = self.data.get(key).filter(|pem| !pem.trim().is_empty())?;
-        let read = CaPool::from_pem(pem.as_bytes());
-        self.keep(key, read)
+        let result = CaPool::from_pem(pem.as_bytes());
+        self.keep(key, result)
     }
 
     /// Returns the header names of a key.
     fn headers(&mut self, key: &'static str) -> Vec<http::HeaderName> {
         let names = self.list(key);
-        let read = RequestHeaderTrust::header_names(&names);
-        self.keep(key, read).unwrap_or_default()
+        let result = RequestHeaderTrust::header_names(&names);
+        self.keep(key, result).unwrap_or_default()
     }
 
     /// Returns the JSON array of a key; empty when it is absent.
@@ -120,8 +120,8 @@ impl Reader<'_> {
         }
     }
 
-    fn keep<T>(&mut self, key: &'static str, read: Result<T, TrustError>) -> Option<T> {
-        read.map_err(|problem| self.fail(key, problem.to_string())).ok()
+    fn keep<T>(&mut self, key: &'static str, result: Result<T, TrustError>) -> Option<T> {
+        result.map_err(|problem| self.fail(key, problem.to_string())).ok()
     }
 
     fn fail(&mut self, key: &'static str, problem: String) {

@@ -12,7 +12,7 @@ use super::trust::RequestHeaderTrust;
 /// never trust them.
 const REMOTE_PREFIX: &str = "x-remote-";
 
-/// Returns the user that the headers name; `None` when they name none.
+/// Returns the user that the headers name; `None` when they name no user.
 ///
 /// # Errors
 /// A header value that is not UTF-8.
@@ -68,7 +68,7 @@ pub(crate) fn extra(
 /// Removes credentials and every header that could be mistaken for an identity.
 pub(crate) fn strip(headers: &mut HeaderMap, trust: Option<&RequestHeaderTrust>) {
     headers.remove(AUTHORIZATION);
-    let identity = |name: &str| {
+    let is_identity = |name: &str| {
         name.starts_with(REMOTE_PREFIX)
             || trust.is_some_and(|trust| {
                 trust
@@ -83,7 +83,7 @@ pub(crate) fn strip(headers: &mut HeaderMap, trust: Option<&RequestHeaderTrust>)
     };
     let found: Vec<HeaderName> = headers
         .keys()
-        .filter(|name| identity(name.as_str()))
+        .filter(|name| is_identity(name.as_str()))
         .cloned()
         .collect();
     for name in found {

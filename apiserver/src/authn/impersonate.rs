@@ -30,8 +30,8 @@ struct ImpersonatedUser {
 /// removed.
 ///
 /// # Errors
-/// 400 when a group, uid or attribute comes without a user; 403 for the first right that is missing; 500 when
-/// the authorizer could not answer.
+/// 400 when a group, uid or attribute comes without a user, or a header is not UTF-8; 403 for the first right
+/// that is missing; 500 when the authorizer could not answer.
 pub async fn impersonate(
     user: &UserInfo,
     headers: &mut HeaderMap,
@@ -92,7 +92,7 @@ fn strip(map: &mut HeaderMap) {
 }
 
 /// Rights that the impersonation needs: one for each impersonated attribute, in kube-apiserver's order.
-fn rights(user: &UserInfo, wanted: &ImpersonatedUser) -> Vec<Attributes> {
+fn rights(user: &UserInfo, target: &ImpersonatedUser) -> Vec<Attributes> {
     let right = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| Attributes {
         user: user.clone(),
         verb: "impersonate".to_owned(),
@@ -107,20 +107,20 @@ fn rights(user: &UserInfo, wanted: &ImpersonatedUser) -> Vec<Attributes> {
     };
     const AUTHENTICATION: &str = "authentication.k8s.io";
     let mut rights = Vec::new();
-    match service_account(&wanted.user) {
+    match service_account(&target.user) {
         Some((namespace, name)) => rights.push(right("", "serviceaccounts", "", namespace, name)),
-        None => rights.push(right("", "users", "", "", &wanted.user)),
+        None => rights.push(right("", "users", "", "", &target.user)),
     }
-    if !wanted.uid.is_empty() {
-        rights.push(right(AUTHENTICATION, "uids", "", "", &wanted.uid));
+    if !target.uid.is_empty() {
+        rights.push(right(AUTHENTICATION, "uids", "", "", &target.uid));
     }
     rights.extend(
-        wanted
+        target
             .groups
             .iter()
             .map(|group| right("", "groups", "", "", group)),
     );
-    for (key, values) in &wanted.extra {
+    for (key, values) in &target.extra {
         rights.extend(
             values
                 .iter()
@@ -136,19 +136,19 @@ fn service_account(user: &str) -> Option<(&str, &str)> {
     (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))
 }
 
-fn become_user(wanted: ImpersonatedUser) -> UserInfo {
-    let mut groups = wanted.groups;
+fn become_user(target: ImpersonatedUser) -> UserInfo {
+    let mut groups = target.groups;
     if groups.is_empty()
-        && let Some((namespace, _)) = service_account(&wanted.user)
+        && let Some((namespace, _)) = service_account(&target.user)
     {
         groups.push("system:serviceaccounts".to_owned());
         groups.push(format!("system:serviceaccounts:{namespace}"));
     }
-    let settled = groups
+    let has_group = groups
         .iter()
         .any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED);
-    if !settled {
-        let group = if wanted.user == ANONYMOUS {
+    if !has_group {
+        let group = if target.user == ANONYMOUS {
             UNAUTHENTICATED
         } else {
             AUTHENTICATED
@@ -156,10 +156,10 @@ fn become_user(wanted: ImpersonatedUser) -> UserInfo {
         groups.push(group.to_owned());
     }
     UserInfo {
-        name: wanted.user,
-        uid: wanted.uid,
+        name: target.user,
+        uid: target.uid,
         groups,
-        extra: wanted.extra,
+        extra: target.extra,
     }
 }
 

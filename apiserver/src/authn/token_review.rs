@@ -21,7 +21,7 @@ pub const PATH: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 pub struct TokenReviews {
     reviewer: Arc<dyn Reviewer>,
     answers: AnswerCache<[u8; 32], Option<UserInfo>>,
-    keep: Duration,
+    cache_time: Duration,
     /// Salt of the cached digests: the tokens themselves are not kept, and the digests cannot be compared
     /// with anything outside the process.
     salt: Uuid,
@@ -45,12 +45,12 @@ struct User {
 }
 
 impl TokenReviews {
-    /// Sends reviews to `reviewer` and caches answers for `keep`.
-    pub fn new(reviewer: Arc<dyn Reviewer>, keep: Duration, clock: Arc<dyn Clock>) -> Self {
+    /// Sends reviews to `reviewer` and caches answers for `cache_time`.
+    pub fn new(reviewer: Arc<dyn Reviewer>, cache_time: Duration, clock: Arc<dyn Clock>) -> Self {
         Self {
             reviewer,
             answers: AnswerCache::new(clock),
-            keep,
+            cache_time,
             salt: Uuid::new_v4(),
         }
     }
@@ -92,9 +92,9 @@ impl TokenAuthenticator for TokenReviews {
         let mut digest = Sha256::new();
         digest.update(self.salt.as_bytes());
         digest.update(token);
-        let keep = |_: &Option<UserInfo>| self.keep;
+        let cache_time = |_: &Option<UserInfo>| self.cache_time;
         self.answers
-            .get(digest.finalize().into(), keep, self.ask(token))
+            .get(digest.finalize().into(), cache_time, self.ask(token))
             .await
     }
 }

@@ -132,7 +132,7 @@ pub struct RequestHeaderTrust {
     pub ca: CaPool,
     /// The common names that front-proxy certificates may have; empty allows every one.
     pub allowed_names: Vec<String>,
-    /// Headers with the user name; the first present one is used.
+    /// Headers with the user name; the first header with a value is used.
     pub username_headers: Vec<HeaderName>,
     /// Headers with the groups.
     pub group_headers: Vec<HeaderName>,

@@ -9,11 +9,12 @@ use berth_policies::{Decider, PendingReview};
 use super::{Masters, Union, scope_of};
 use crate::auth::{Access, Attributes, Authorizer};
 
-/// Reviewer that answers expressions by the authorizer of requests.
+/// Reviewer that answers expressions with the authorizer of requests.
 pub struct Reviewer(Union);
 
 impl Reviewer {
-    /// Creates a reviewer for `authorizer` in expressions, for users who are not in `system:masters`.
+    /// Creates a reviewer that asks `authorizer`, except about members of `system:masters`, who are allowed
+    /// everything.
     #[must_use]
     pub fn new(authorizer: &Arc<dyn Authorizer>) -> Self {
         Self(Union::new(vec![Arc::new(Masters), Arc::clone(authorizer)]))
@@ -45,7 +46,7 @@ impl Decider for Reviewer {
     }
 }
 
-/// Attributes of `review`, about the service account that it names or about `user`.
+/// Attributes of `review`: the user is the service account that the review names, or otherwise `user`.
 fn attributes(user: &UserInfo, review: &Review) -> Attributes {
     let user = match &review.account {
         Some((namespace, name)) => UserInfo {
@@ -98,7 +99,8 @@ mod tests {
     use super::*;
     use crate::delegation::DelegationError;
 
-    /// Authorizer that allows gets, has no opinion about lists, and records the attributes.
+    /// Authorizer that allows gets, fails for lists, has no opinion about other verbs, and records the
+    /// attributes.
     #[derive(Default)]
     struct Judge(Mutex<Vec<Attributes>>);
 

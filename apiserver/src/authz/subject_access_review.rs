@@ -15,7 +15,8 @@ use crate::delegation::{self, AnswerCache, DelegationError, Reviewer};
 /// Path for creating reviews.
 pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-/// Longest spec whose answer is cached: longer ones have names that a client invents to fill the memory.
+/// Highest number of bytes of a spec whose answer is cached: a client may invent longer names to fill the
+/// memory.
 const LONGEST_KEPT: usize = 10_000;
 
 /// Authorizer that sends SubjectAccessReviews, and caches the answers. Without an answer the request fails:
@@ -23,8 +24,8 @@ const LONGEST_KEPT: usize = 10_000;
 pub struct SubjectAccessReviews {
     reviewer: Arc<dyn Reviewer>,
     answers: AnswerCache<String, Access>,
-    allowed: Duration,
-    refused: Duration,
+    allowed_time: Duration,
+    refused_time: Duration,
 }
 
 #[derive(Deserialize, Default)]
@@ -36,18 +37,19 @@ struct Status {
 }
 
 impl SubjectAccessReviews {
-    /// Sends reviews to `reviewer`, and caches permissions for `allowed` and refusals for `refused`.
+    /// Sends reviews to `reviewer`, and caches permissions for `allowed_time` and refusals for
+    /// `refused_time`.
     pub fn new(
         reviewer: Arc<dyn Reviewer>,
-        allowed: Duration,
-        refused: Duration,
+        allowed_time: Duration,
+        refused_time: Duration,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
             reviewer,
             answers: AnswerCache::new(clock),
-            allowed,
-            refused,
+            allowed_time,
+            refused_time,
         }
     }
 
@@ -81,14 +83,14 @@ impl Authorizer for SubjectAccessReviews {
         if text.len() > LONGEST_KEPT {
             return self.ask(spec).await;
         }
-        let keep = |access: &Access| {
+        let cache_time = |access: &Access| {
             if access.is_allowed() {
-                self.allowed
+                self.allowed_time
             } else {
-                self.refused
+                self.refused_time
             }
         };
-        self.answers.get(text, keep, self.ask(spec)).await
+        self.answers.get(text, cache_time, self.ask(spec)).await
     }
 }
 
@@ -146,11 +148,11 @@ fn requirement(requirement: &Requirement) -> Option<Value> {
         Operator::DoesNotExist => "DoesNotExist",
         Operator::GreaterThan | Operator::LessThan => return None,
     };
-    let mut written = json!({"key": requirement.key, "operator": operator});
+    let mut entry = json!({"key": requirement.key, "operator": operator});
     if !requirement.values.is_empty() {
-        written["values"] = json!(requirement.values);
+        entry["values"] = json!(requirement.values);
     }
-    Some(written)
+    Some(entry)
 }
 
 #[cfg(test)]

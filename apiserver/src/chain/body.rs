@@ -24,15 +24,15 @@ use crate::memory::Charge;
 use crate::signal::Signal;
 use crate::unread::Patience;
 
-/// Highest number of bytes that are read and discarded of a body that is too long; the next constant is the
-/// time limit. A client that writes its whole body before it reads would otherwise see a broken connection
-/// instead of the refusal.
+/// Highest number of bytes that are read and discarded of a body that is too long: a client that writes its
+/// whole body before it reads would otherwise see a broken connection instead of the refusal.
 const DISCARD: usize = 16 * 1024 * 1024;
+/// Time limit for discarding a body.
 const DISCARD_FOR: Duration = Duration::from_secs(2);
 
-/// Time for any body to arrive, and the average rate of bytes per second that is required beyond that: slow
-/// clients must not occupy memory.
+/// Time in which any body may arrive, regardless of its rate.
 const ARRIVAL: Duration = Duration::from_secs(10);
+/// Lowest average rate of a body after [`ARRIVAL`], in bytes per second: slow clients must not occupy memory.
 const LEAST_RATE: usize = 4 * 1024;
 
 /// Reads a whole request body of at most `limit` bytes, which are added to `charge` as they arrive.
@@ -46,10 +46,10 @@ pub(super) async fn read(
     limit: usize,
     charge: &mut Charge,
 ) -> Result<Bytes, Status> {
-    let announced = headers
+    let content_length = headers
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > limit) {
+    if content_length.is_some_and(|length| length > limit) {
         discard(body).await;
         return Err(Status::too_large(limit));
     }
@@ -59,7 +59,7 @@ pub(super) async fn read(
     loop {
         let deadline = start + ARRIVAL + Duration::from_secs((length / LEAST_RATE) as u64);
         let frame = tokio::time::timeout_at(deadline, body.frame()).await;
-        let Some(frame) = frame.map_err(|_elapsed| trickles(length))? else {
+        let Some(frame) = frame.map_err(|_elapsed| too_slow(length))? else {
             break;
         };
         let frame = frame.map_err(|problem| {
@@ -82,7 +82,7 @@ pub(super) async fn read(
     Ok(join_parts(parts, length))
 }
 
-fn trickles(length: usize) -> Status {
+fn too_slow(length: usize) -> Status {
     let text = format!(
         "the request body comes too slowly: {length} bytes of it came, and after {} seconds there must be {LEAST_RATE} a \
          second on average; send it again over a better connection, or less in one request",
@@ -129,7 +129,7 @@ async fn discard(mut body: Body) {
 pub(super) struct OutlivingBody(Arc<Mutex<Body>>);
 
 /// Splits `body` into a body for the reader and a handle for the response.
-pub(super) fn kept(body: Body) -> (Body, Option<OutlivingBody>) {
+pub(super) fn split(body: Body) -> (Body, Option<OutlivingBody>) {
     if http_body::Body::is_end_stream(&body) {
         return (body, None);
     }
@@ -161,14 +161,14 @@ impl http_body::Body for OutlivingBody {
 /// event, and releases the place among the requests in flight.
 pub(super) struct TrackedBody {
     inner: Body,
-    ending: Option<Completion>,
+    completion: Option<Completion>,
     /// Rest of the request's body, which the client may still be sending; dropped with the response body.
     _unread: Option<OutlivingBody>,
     /// Signal that ends a long-running response in the regular way.
     closing: Option<Signal>,
     /// Time limit of any other response. The timer starts when the body is not ready for the first time.
     longest: Option<Duration>,
-    cut: Option<Pin<Box<Sleep>>>,
+    timer: Option<Pin<Box<Sleep>>>,
     reservation: BodyReservation,
     /// Whether any part was sent.
     has_sent: bool,
@@ -201,7 +201,7 @@ impl BodyReservation {
         self.charge.shrink_to(self.least);
     }
 
-    /// Records that a part is sent to the client. Parts that are created on reading are not charged before.
+    /// Charges a large part that is sent to the client, unless the bytes of the response are charged already.
     fn charge_part(&mut self, bytes: usize) {
         if bytes > LARGE_PART && bytes > self.least {
             self.charge.add(bytes);
@@ -213,7 +213,7 @@ impl TrackedBody {
     /// Tracks `body` until its end, until `closing`, or for `longest`.
     pub(super) fn new(
         body: Body,
-        ending: Completion,
+        completion: Completion,
         unread: Option<OutlivingBody>,
         closing: Option<&CancellationToken>,
         longest: Option<Duration>,
@@ -221,27 +221,27 @@ impl TrackedBody {
     ) -> Self {
         Self {
             inner: body,
-            ending: Some(ending),
+            completion: Some(completion),
             _unread: unread,
             closing: closing.map(Signal::of),
             longest,
-            cut: None,
+            timer: None,
             reservation,
             has_sent: false,
         }
     }
 
     fn end(&mut self) {
-        self.ending = None;
+        self.completion = None;
         self.inner = Body::empty();
     }
 
-    fn is_cut_off(&mut self, context: &mut Context<'_>) -> bool {
+    fn is_timed_out(&mut self, context: &mut Context<'_>) -> bool {
         let Some(longest) = self.longest else { return false };
-        let cut = self
-            .cut
+        let timer = self
+            .timer
             .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + longest)));
-        cut.as_mut().poll(context).is_ready()
+        timer.as_mut().poll(context).is_ready()
     }
 }
 
@@ -266,7 +266,7 @@ impl http_body::Body for TrackedBody {
         let inner = &mut self.inner;
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| Pin::new(inner).poll_frame(context)));
         let frame = match polled {
-            Ok(Poll::Pending) if self.is_cut_off(context) => {
+            Ok(Poll::Pending) if self.is_timed_out(context) => {
                 self.end();
                 Some(Err(axum::Error::new(
                     "the answer did not complete within the allotted timeout",
@@ -288,8 +288,8 @@ impl http_body::Body for TrackedBody {
                 let this = &mut *self;
                 if let Some(data) = frame.data_ref() {
                     this.reservation.charge_part(data.len());
-                    if let Some(ending) = &mut this.ending {
-                        ending.sent(data);
+                    if let Some(completion) = &mut this.completion {
+                        completion.sent(data);
                     }
                 }
             }
@@ -301,7 +301,7 @@ impl http_body::Body for TrackedBody {
     /// The last part is not the end: on HTTP/2 it waits in a buffer until the client reads it, and until then
     /// the response must be tracked. A client that is ready for the next part has room for it.
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream() && (!self.has_sent || self.ending.is_none())
+        self.inner.is_end_stream() && (!self.has_sent || self.completion.is_none())
     }
 
     fn size_hint(&self) -> SizeHint {

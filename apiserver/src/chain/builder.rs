@@ -19,12 +19,12 @@ use crate::registry::InstallError;
 use crate::resource::Group;
 use crate::version::VersionInfo;
 
-/// Authentication that accepts certificates of no CA.
+/// Authentication that trusts no CA.
 fn no_authentication() -> Authentication {
     Authentication::by_certificates(CaPool::default())
 }
 
-/// Authorizer that allows nothing.
+/// Authorizer that allows no request.
 fn deny_all() -> Arc<dyn Authorizer> {
     Arc::new(Union::new(Vec::new()))
 }

@@ -18,25 +18,25 @@ impl Chain {
     /// # Errors
     /// 404 for an unknown path, 405 for a method that does not read.
     pub(super) fn path(&self, info: &RequestInfo, parts: &Parts) -> Result<Response<Body>, Status> {
-        let reading = matches!(info.verb, "get" | "head");
+        let is_read = matches!(info.verb, "get" | "head");
         if let Some((probe, check)) = Probe::of_path(&info.path) {
-            return if reading {
+            return if is_read {
                 self.health.answer(probe, check, &info.query, &self.metrics)
             } else {
                 Err(Status::method_not_allowed())
             };
         }
         match info.path.trim_end_matches('/') {
-            "/version" if reading => Ok(respond::bytes(
+            "/version" if is_read => Ok(respond::bytes(
                 StatusCode::OK,
                 "application/json",
                 self.version.clone(),
             )),
-            "/metrics" if reading => self.metrics_page(),
+            "/metrics" if is_read => self.metrics_page(),
             "/version" | "/metrics" => Err(Status::method_not_allowed()),
-            "" if reading => self.index(),
+            "" if is_read => self.index(),
             _ if info.path.starts_with("/openapi") && info.path.ends_with('/') => Err(Status::no_such_path()),
-            path => self.documents.answer(path, reading, &parts.headers, &info.query),
+            path => self.documents.answer(path, is_read, &parts.headers, &info.query),
         }
     }
 

@@ -6,29 +6,29 @@ use berth_apimachinery::{Status, duration};
 
 use crate::request_info::RequestInfo;
 
-/// Time limit of writes (kube-apiserver's value). They wait for little but the disk; one that takes longer is
-/// stuck.
+/// Time limit of writes (kube-apiserver's value). Writes wait mainly for the disk; a write that takes longer
+/// is stuck.
 const LONGEST_WRITE: Duration = Duration::from_secs(34);
 
-/// Time limit of the request; `None` for long-running ones.
+/// Time limit of the request, at most `longest`; `None` for a long-running request.
 ///
 /// # Errors
 /// 400 when `timeout` is not a duration.
-pub(super) fn of(info: &RequestInfo, most: Duration) -> Result<Option<Duration>, Status> {
+pub(super) fn of(info: &RequestInfo, longest: Duration) -> Result<Option<Duration>, Status> {
     if info.is_long_running() {
         return Ok(None);
     }
-    let most = if info.is_read_only() {
-        most
+    let longest = if info.is_read_only() {
+        longest
     } else {
-        most.min(LONGEST_WRITE)
+        longest.min(LONGEST_WRITE)
     };
     let Some(text) = info.query.first("timeout").filter(|text| !text.is_empty()) else {
-        return Ok(Some(most));
+        return Ok(Some(longest));
     };
     match duration::parse_unsigned(text) {
-        Ok(Duration::ZERO) => Ok(Some(most)),
-        Ok(requested) => Ok(Some(requested.min(most))),
+        Ok(Duration::ZERO) => Ok(Some(longest)),
+        Ok(requested) => Ok(Some(requested.min(longest))),
         Err(problem) => Err(Status::bad_request(format!(
             "invalid timeout specified in the request URL: {problem}"
         ))),

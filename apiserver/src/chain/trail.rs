@@ -24,7 +24,8 @@ use crate::negotiation;
 use crate::request_info::RequestInfo;
 use crate::respond::{Failure, Progress};
 
-/// Header that links this server's audit events with the events of the kube-apiserver before it.
+/// Header that links this server's audit events with the events of the kube-apiserver that forwarded the
+/// request.
 pub(super) const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -58,7 +59,7 @@ pub(super) struct Trail {
     pub(super) annotations: Annotations,
     /// Decision of the audit policy, once the user is known.
     pub(super) verdict: Option<Verdict>,
-    /// Bodies in the request's audit event, as JSON on one line.
+    /// Bodies for the request's audit event.
     pub(super) bodies: Bodies,
     pub(super) place: Option<Places>,
     /// Memory charge of the request, until it is answered.
@@ -66,7 +67,7 @@ pub(super) struct Trail {
     pub(super) long_running: bool,
     /// Whether a `Status` is rendered as YAML.
     pub(super) yaml: bool,
-    /// Bytes that a watch has sent.
+    /// Counter of the events that a watch has sent.
     pub(super) progress: Option<Progress>,
     /// Marker that is kept while the request runs, so that its connection counts as busy.
     pub(super) busy: Option<Arc<dyn std::any::Any + Send + Sync>>,
@@ -111,17 +112,20 @@ impl Trail {
     }
 }
 
-/// Bodies in an audit event.
+/// Bodies for an audit event.
 #[derive(Default)]
 pub(super) struct Bodies {
     /// The request's body in its original form, with its media type.
     raw: Option<(String, Bytes)>,
+    /// The request's body as JSON on one line.
     request: Option<Vec<u8>>,
+    /// The response's body as JSON on one line.
     response: Option<Vec<u8>>,
 }
 
 impl Trail {
-    /// Applies the audit policy, once user and request are known, and records that the request was received.
+    /// Applies the audit policy, and writes the event of the stage `RequestReceived` if the policy requires
+    /// it. User and request must be known.
     pub(super) async fn judge(&mut self, audit: Option<&Audit>, clock: &dyn Clock) {
         let Some(audit) = audit else { return };
         let verdict = self.verdict_of(audit);
@@ -139,8 +143,8 @@ impl Trail {
     }
 
     fn verdict_of(&self, audit: &Audit) -> Verdict {
-        let nothing = RequestInfo::default();
-        let info = self.info.as_deref().unwrap_or(&nothing);
+        let empty = RequestInfo::default();
+        let info = self.info.as_deref().unwrap_or(&empty);
         audit.judge(PolicyAttributes::of(info, &self.user))
     }
 
@@ -163,8 +167,8 @@ impl Trail {
     /// Whether the request is about credentials, itself or through a proxy.
     fn is_confidential(&self) -> bool {
         let info = self.info.as_deref().filter(|info| info.is_resource);
-        let below = info.and_then(|info| info.inner.as_deref());
-        [info, below]
+        let inner = info.and_then(|info| info.inner.as_deref());
+        [info, inner]
             .into_iter()
             .flatten()
             .any(|info| audit::are_confidential(PolicyAttributes::of(info, &self.user)))
@@ -189,11 +193,11 @@ impl Trail {
         };
         let omit = verdict.omit_managed_fields;
         if let Some((media_type, raw)) = self.bodies.raw.take() {
-            let read = match self.annotations.take_object() {
+            let result = match self.annotations.take_object() {
                 Some(object) => audit::line("application/json", &object, omit),
                 None => audit::line(&media_type, &raw, omit),
             };
-            match read {
+            match result {
                 Ok(line) => self.bodies.request = Some(line),
                 Err(why) => self.leave_out("request-object", why),
             }
@@ -201,11 +205,11 @@ impl Trail {
         if self.long_running || !self.may_write_bodies(&verdict, Level::RequestResponse) {
             return response;
         }
-        let (response, read) = match self.annotations.take_answer() {
+        let (response, result) = match self.annotations.take_answer() {
             Some(answer) => (response, audit::line("application/json", &answer, omit)),
             None => audit::of_response(response, omit).await,
         };
-        match read {
+        match result {
             Ok(line) => self.bodies.response = Some(line),
             Err(why) => self.leave_out("response-object", why),
         }
@@ -265,12 +269,12 @@ pub(super) struct Completion {
     trail: Trail,
     code: u16,
     failure: Option<Failure>,
-    sent: u64,
+    sent_bytes: u64,
     metrics: Arc<Metrics>,
     clock: Arc<dyn Clock>,
     audit: Option<Audit>,
     long_running: Option<Gauge>,
-    watching: Option<WatchCounters>,
+    watch: Option<WatchCounters>,
 }
 
 /// Counters of a running watch.
@@ -297,7 +301,7 @@ impl Completion {
         }
         let long_running = trail.long_running.then(|| metrics.long_running(&trail.labels));
         let progress = trail.progress.take().filter(|_| trail.long_running);
-        let watching = progress.map(|progress| WatchCounters {
+        let watch = progress.map(|progress| WatchCounters {
             progress,
             meter: metrics.watch_meter(&trail.labels),
             listed: false,
@@ -306,32 +310,32 @@ impl Completion {
             trail,
             code,
             failure,
-            sent: 0,
+            sent_bytes: 0,
             metrics,
             clock,
             audit,
             long_running,
-            watching,
+            watch,
         }
     }
 
-    /// Counts sent bytes. This happens for every event of every watcher, so the necessary data are looked up
-    /// beforehand.
+    /// Counts sent bytes. This happens for every event of every watcher, so the counters are looked up in
+    /// advance.
     pub(super) fn sent(&mut self, data: &Bytes) {
-        self.sent += data.len() as u64;
-        let Some(watching) = &mut self.watching else {
+        self.sent_bytes += data.len() as u64;
+        let Some(watch) = &mut self.watch else {
             return;
         };
-        watching.meter.sent(watching.progress.take(), data.len());
-        if !watching.listed && watching.progress.is_listed() {
-            watching.listed = true;
+        watch.meter.sent(watch.progress.take(), data.len());
+        if !watch.listed && watch.progress.is_listed() {
+            watch.listed = true;
             let seconds = self.trail.started.elapsed().as_secs_f64();
             self.metrics.watch_listed(&self.trail.labels, seconds);
         }
     }
 
     /// Writes the audit event that is due when the response is decided: the start of a long-running request,
-    /// the end of any other request. At this point the log may make the request wait.
+    /// the end of any other request, or a panic. At this point the log may make the request wait.
     pub(super) async fn record(&mut self, panicked: bool) {
         let stage = match (panicked, self.trail.long_running) {
             (true, _) => Stage::Panic,
@@ -376,7 +380,7 @@ impl Drop for Completion {
             &self.trail.labels,
             self.code,
             seconds,
-            self.sent,
+            self.sent_bytes,
             long_running.is_some(),
         );
         if let Some(gauge) = long_running {
@@ -393,7 +397,7 @@ impl Drop for Completion {
             uri = self.trail.uri,
             user = self.trail.impersonated.as_ref().unwrap_or(&self.trail.user).name,
             code = self.code,
-            bytes = self.sent,
+            bytes = self.sent_bytes,
             seconds,
             "answered"
         );

@@ -7,19 +7,19 @@ const TOTAL: usize = 4096;
 /// Length of a truncated text.
 const CUT: usize = 256;
 
-/// The header values for `texts`.
+/// The header values for `texts`; later texts are omitted when the total length is reached.
 pub(super) fn headers(texts: &[String]) -> Vec<HeaderValue> {
     let cut = texts.iter().map(|text| text.chars().count()).sum::<usize>() > TOTAL;
-    let mut left = TOTAL;
+    let mut remaining = TOTAL;
     let mut values = Vec::new();
     for text in texts {
         let text: String = text.chars().take(if cut { CUT } else { usize::MAX }).collect();
         let length = text.chars().count();
-        if length > left {
+        if length > remaining {
             break;
         }
-        left -= length;
-        // Header values may not contain control characters, which `quoted` removes.
+        remaining -= length;
+        // Header values may not contain control characters, which `quoted` replaces with spaces.
         values.extend(HeaderValue::from_bytes(quoted(&text).as_bytes()));
     }
     values

@@ -1,5 +1,5 @@
 //! Checks of a decoded body before its content is used: the right kind, metadata of the right types, and no
-//! unknown or duplicate fields where the client requests that.
+//! unknown or duplicate fields if the client requests this.
 
 use berth_apimachinery::{Schema, Status, TypeMismatch, Unknown};
 use serde_json::Value;
@@ -28,7 +28,7 @@ impl ExpectedType<'_> {
     }
 }
 
-/// Checks that apiVersion and kind of the body are the expected ones, and fills in missing ones.
+/// Checks that apiVersion and kind of the body are as expected, and fills in a missing apiVersion or kind.
 pub(crate) fn identify(value: &mut Value, expected: ExpectedType<'_>) -> Result<(), Status> {
     for (field, wanted, what) in [
         ("apiVersion", expected.api_version, "API version"),
@@ -166,7 +166,7 @@ fn has_type(value: &Value, kind: Type, path: &str, expected: ExpectedType<'_>) -
     }
 }
 
-/// Checks the elements of a list of objects with such fields. A `null` field counts as absent.
+/// Checks the elements of a list of objects whose fields have `types`. A `null` field counts as absent.
 fn entries(
     items: &[Value],
     types: &[(&str, Type)],
@@ -204,8 +204,8 @@ fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// Highest number of unknown fields, and of duplicate fields, that are reported.
-pub(crate) const TOLD: usize = 100;
+/// Highest number of unknown fields, and of duplicate fields, in a report.
+pub(crate) const MAX_REPORTED: usize = 100;
 
 /// Messages about duplicate fields at `paths`.
 pub(crate) fn duplicate_fields(paths: &[String]) -> Vec<String> {
@@ -215,14 +215,15 @@ pub(crate) fn duplicate_fields(paths: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Reports `found` (problems of the body's text) and unknown fields as the client requested; the error begins
-/// with "strict decoding error: ". As in kube-apiserver, unknown fields of kinds with an `own` type come
-/// first: they are found during parsing, unknown fields of custom resources later.
+/// Reports `text_problems` (problems of the body's text, such as duplicate fields) and unknown fields as the
+/// client requested; the error begins with "strict decoding error: ". As in kube-apiserver, unknown fields of
+/// kinds with a Go type (`has_own_type`) come first: they are found during parsing, unknown fields of custom
+/// resources later.
 pub(crate) fn check_fields(
-    own: bool,
+    has_own_type: bool,
     validation: FieldValidation,
     unknown: impl FnOnce() -> Unknown,
-    found: Vec<String>,
+    text_problems: Vec<String>,
     warnings: &Warnings,
 ) -> Result<(), String> {
     if validation == FieldValidation::Ignore {
@@ -231,9 +232,9 @@ pub(crate) fn check_fields(
     let Unknown { paths, more } = unknown();
     let unknown = paths.into_iter().map(|path| format!("unknown field \"{path}\""));
     let unknown: Vec<String> = unknown.collect();
-    let mut problems = match own {
-        true => [unknown, found].concat(),
-        false => [found, unknown].concat(),
+    let mut problems = match has_own_type {
+        true => [unknown, text_problems].concat(),
+        false => [text_problems, unknown].concat(),
     };
     match validation {
         FieldValidation::Strict if !problems.is_empty() => {

@@ -9,7 +9,7 @@ use moka::future::Cache;
 
 use super::DelegationError;
 
-/// Highest number of cached answers; the least recently used ones are dropped first.
+/// Highest number of cached answers; the least recently used answers are dropped first.
 const CAPACITY: u64 = 8192;
 
 /// Cache of answers by question.
@@ -37,7 +37,7 @@ where
         }
     }
 
-    /// Returns the answer to `question`. It is requested only when none is cached, and then cached for the
+    /// Returns the answer to `question`. If no answer is cached, `ask` requests it, and it is cached for the
     /// time that `keep` returns. A failure is returned to all waiting callers, and is not cached.
     pub(crate) async fn get(
         &self,

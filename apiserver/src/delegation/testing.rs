@@ -1,4 +1,4 @@
-//! A hub for tests: it returns given answers, counts requests, and can fail.
+//! A reviewer for tests: it returns given answers, counts requests, and can fail.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{ReviewError, Reviewer};
 
-/// Reviewer that answers with given statuses, in order; the last one is repeated.
+/// Reviewer that answers with given statuses, in order; the last status is repeated.
 pub(crate) struct Hub {
     statuses: Mutex<VecDeque<Result<Value, ReviewError>>>,
     pub(crate) asked: Mutex<Vec<Value>>,

@@ -1,4 +1,4 @@
-//! `Accept` clauses of documents: a media type and the parameters that select another form of it.
+//! `Accept` clauses of documents: a media type, and the parameters that select one of its forms.
 
 use http::HeaderValue;
 use http::header::GetAll;

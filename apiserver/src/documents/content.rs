@@ -1,4 +1,4 @@
-//! Body of a document: a large one is stored only as gzip, which almost all clients accept.
+//! Body of a document: a large body is stored only as gzip, which almost all clients accept.
 
 use std::io::{self, Read, Write};
 
@@ -63,7 +63,7 @@ impl Content {
         }
     }
 
-    /// The uncompressed body. A large one is decompressed piece by piece on reading.
+    /// The uncompressed body. A large body is decompressed piece by piece on reading.
     pub(super) fn plain(&self) -> Body {
         match self {
             Self::Plain(body) => Body::from(body.clone()),
@@ -83,8 +83,8 @@ impl Iterator for Pieces {
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut piece = Vec::with_capacity(PIECE);
-        let read = self.0.by_ref().take(PIECE as u64).read_to_end(&mut piece);
-        match read {
+        let result = self.0.by_ref().take(PIECE as u64).read_to_end(&mut piece);
+        match result {
             Ok(0) => None,
             Ok(_) => Some(Ok(piece.into())),
             Err(error) => Some(Err(error)),

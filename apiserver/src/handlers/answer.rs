@@ -26,21 +26,21 @@ use crate::table::{self, Include, TableForm};
 use crate::yaml;
 
 impl Cx<'_> {
-    /// Negotiates the form of the answer. This happens before anything is done, so that a 406 changes
-    /// nothing.
+    /// Negotiates the form of the answer. This precedes the operation, so that a request with the answer 406
+    /// changes nothing.
     pub(super) fn negotiate(&self, answer: Answer) -> Result<MediaType, Status> {
         let forms = self.state.forms(self.served, &self.request.info);
-        self.settle(answer, forms)
+        self.negotiate_forms(answer, forms)
     }
 
     /// Negotiates the form of an answer that cannot be protobuf.
     pub(super) fn negotiate_json(&self, answer: Answer) -> Result<MediaType, Status> {
         let forms = self.state.forms(self.served, &self.request.info);
         let messages = false;
-        self.settle(answer, Forms { messages, ..forms })
+        self.negotiate_forms(answer, Forms { messages, ..forms })
     }
 
-    fn settle(&self, answer: Answer, forms: Forms) -> Result<MediaType, Status> {
+    fn negotiate_forms(&self, answer: Answer, forms: Forms) -> Result<MediaType, Status> {
         let request = self.request;
         let accepted = negotiation::negotiate(&request.headers, &request.info.query, answer, forms)?;
         if matches!(accepted.shape, Shape::Table(_)) {
@@ -84,19 +84,19 @@ impl Cx<'_> {
         self.whole(accepted, code, json())
     }
 
-    /// The objects of the resource as protobuf messages, where they have such.
+    /// Encoder of the resource's objects as protobuf messages; `None` if the codec does not know the message.
     pub(super) fn messages(&self, view: View) -> Option<Messages> {
         let codec = self.state.codec.as_ref()?;
         let served = self.served;
-        let has = codec.writes(&served.api_version, served.info().kind);
-        has.then(|| Messages {
+        let is_known = codec.writes(&served.api_version, served.info().kind);
+        is_known.then(|| Messages {
             codec: Arc::clone(codec),
             served: Arc::clone(served),
             view,
         })
     }
 
-    /// Renders a body in one piece: indented, as YAML or as protobuf where that was requested.
+    /// Renders a body in one piece, in the negotiated encoding.
     fn whole(&self, accepted: MediaType, code: StatusCode, json: Bytes) -> Result<Response<Body>, Status> {
         if accepted.encoding == Encoding::Protobuf
             && let Some(envelope) = self.state.envelope(&parse(&json)?)
@@ -172,12 +172,12 @@ impl Cx<'_> {
         }
     }
 
-    /// The rows of an object from a handler: with the kind's own columns where it is an object of that kind.
+    /// The rows of an object from a handler: with the kind's own columns if the object is of that kind.
     fn rows_of(&self, value: &Value) -> Rows {
         let kind = self.served.kind();
-        let own = value["kind"].as_str() == Some(self.served.info().kind);
+        let is_own_kind = value["kind"].as_str() == Some(self.served.info().kind);
         match Object::new(value, Revision(0)) {
-            Ok(object) if own => Rows {
+            Ok(object) if is_own_kind => Rows {
                 columns: kind.columns().to_vec(),
                 rows: vec![kind.row(&object)],
             },
@@ -268,7 +268,7 @@ impl Cx<'_> {
         self.chunked(accepted, Some(key), list).await
     }
 
-    /// Cache key of a body with this content.
+    /// Cache key of the list that the request reads at `revision`.
     fn body_key(&self, accepted: MediaType, revision: Revision) -> BodyKey {
         let info = &self.request.info;
         let query: Vec<_> = info.query.pairs().collect();
@@ -279,12 +279,13 @@ impl Cx<'_> {
         }
     }
 
-    /// Renders a table. Ages change every second, so its compressed form cannot be shared.
+    /// Renders a table. The compressed form of a table cannot be shared, since ages change every second.
     async fn table(&self, accepted: MediaType, table: Chunks) -> Result<Response<Body>, Status> {
         self.chunked(accepted, None, table).await
     }
 
-    /// Sends a finished body; `key` is the cache key of its compressed form, where it can be shared.
+    /// Sends a finished body; `key` is the cache key of the compressed form, if other requests can share that
+    /// form.
     async fn chunked(
         &self,
         accepted: MediaType,
@@ -325,20 +326,20 @@ impl ApiState {
         }
     }
 
-    /// Encodes `value` in the envelope of its message, where it has one.
+    /// Encodes `value` as a protobuf message in its envelope; `None` if the codec does not know the message.
     pub(super) fn envelope(&self, value: &Value) -> Option<Bytes> {
         let (api_version, kind) = (value["apiVersion"].as_str()?, value["kind"].as_str()?);
         let message = self.codec.as_ref()?.message(api_version, kind, value)?;
         Some(protobuf::envelope(api_version, kind, &message).into())
     }
 
-    /// Renders a `Status` as the answer to `request`: as protobuf where the resource has messages and the
-    /// client prefers them.
+    /// Renders a `Status` as the answer to `request`: as protobuf if the resource has messages and the client
+    /// prefers them.
     pub(super) fn refusal(&self, request: &RequestCx, status: &Status) -> Response<Body> {
         let mut response = respond::status(status);
         let served = self.served(&request.info);
-        let has = served.is_some_and(|served| self.forms(served, &request.info).messages);
-        if has && negotiation::wants_protobuf(&request.headers) {
+        let has_messages = served.is_some_and(|served| self.forms(served, &request.info).messages);
+        if has_messages && negotiation::wants_protobuf(&request.headers) {
             let envelope = serde_json::to_value(status).ok();
             if let Some(envelope) = envelope.and_then(|value| self.envelope(&value)) {
                 respond::replace(&mut response, Encoding::Protobuf.content_type(), envelope);
@@ -353,7 +354,7 @@ fn partial(version: MetaVersion, metadata: &Value) -> Value {
     json!({"kind": "PartialObjectMetadata", "apiVersion": version.api_version(), "metadata": metadata})
 }
 
-/// Renders a body in one piece, indented or as YAML where that was requested.
+/// Renders a body in one piece, in the negotiated encoding, with JSON instead of protobuf.
 fn whole(accepted: MediaType, code: StatusCode, json: Bytes) -> Result<Response<Body>, Status> {
     let bytes = match accepted.encoding {
         // A value without a message is sent as JSON, which every client accepts.

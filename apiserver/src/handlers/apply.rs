@@ -58,7 +58,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     }
 }
 
-/// Applies a configuration to a `subresource` that has a part of its object.
+/// Applies a configuration to a `subresource` that represents `part` of its object.
 pub(super) async fn to_part(
     cx: &Cx<'_>,
     subresource: &'static str,
@@ -69,7 +69,7 @@ pub(super) async fn to_part(
     let options = WriteOptions::of_apply(&cx.request.info.query)?;
     let config = Config::read(cx, expected)?;
     if let Some(schema) = schema {
-        fits(schema, expected, cx, config.value())?;
+        check_schema(schema, expected, cx, config.value())?;
     }
     let config = config.of_object(part);
     let apply = Apply {
@@ -84,20 +84,25 @@ pub(super) async fn to_part(
 }
 
 /// Checks that `config` fits the schema of a subresource.
-fn fits(schema: &Schema, expected: ExpectedType<'_>, cx: &Cx<'_>, config: &Value) -> Result<(), Status> {
+fn check_schema(
+    schema: &Schema,
+    expected: ExpectedType<'_>,
+    cx: &Cx<'_>,
+    config: &Value,
+) -> Result<(), Status> {
     let only = Only {
         api_version: expected.api_version,
         types: &Types::of(schema),
     };
-    let by = Writer {
+    let writer = Writer {
         manager: &cx.manager,
         subresource: "",
         api_version: expected.api_version,
         now: cx.request.now,
         reset: &Reset::Nothing,
     };
-    let nothing = json!({"apiVersion": expected.api_version, "kind": expected.kind});
-    let applied = Managers::default().apply(&only, &nothing, config, &by, false);
+    let empty = json!({"apiVersion": expected.api_version, "kind": expected.kind});
+    let applied = Managers::default().apply(&only, &empty, config, &writer, false);
     applied.map(drop).map_err(|problem| refusal(&problem))
 }
 
@@ -129,11 +134,11 @@ impl Apply<'_> {
         let (cx, config) = (self.cx, self.config.value());
         let application = self.application(via(self.subresource));
         let stored = application.to(current);
-        let force = !self.meets_keeper(&stored)? && self.options.force;
+        let force = !self.conflicts_with_keeper(&stored)? && self.options.force;
         let applied = match stored.apply(force) {
             Err(ApplyError::Conflicts(conflicts)) => {
-                // Fields that kubectl applied on the client side before belong to it. The last-applied
-                // annotation never belonged to a subresource's form.
+                // kubectl owns the fields that it applied on the client side before. The last-applied
+                // annotation describes whole objects, not the form of a subresource.
                 let foreign = match self.is_whole_object() {
                     true => last_applied::foreign(cx, &stored.live, conflicts),
                     false => conflicts,
@@ -161,7 +166,7 @@ impl Apply<'_> {
     ///
     /// # Errors
     /// 403 when the request uses the keeper's field manager.
-    fn meets_keeper(&self, stored: &ToStored<'_>) -> Result<bool, Status> {
+    fn conflicts_with_keeper(&self, stored: &ToStored<'_>) -> Result<bool, Status> {
         let cx = self.cx;
         let Some(keeper) = cx.served.kind().keeper() else {
             return Ok(false);
@@ -222,7 +227,7 @@ impl Apply<'_> {
     }
 }
 
-/// The answer to a failed apply: a conflict with a cause for each field, which kubectl reads.
+/// The error of a failed apply: 409 with a cause for each field in conflict, which kubectl reads, or 400.
 fn refusal(error: &ApplyError) -> Status {
     if !matches!(error, ApplyError::Conflicts(_)) {
         return Status::bad_request(error.to_string());

@@ -1,4 +1,4 @@
-//! Processing of a request body to the value that is written.
+//! Conversion of a request body to the value that is written.
 
 use berth_apimachinery::{Schema, Status, Unknown};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::options::WriteOptions;
 use crate::registry;
 
 impl Cx<'_> {
-    /// Form that bodies of the resource itself must have.
+    /// apiVersion and kind that bodies of the resource itself must have.
     pub(super) fn expected(&self) -> ExpectedType<'_> {
         ExpectedType {
             api_version: &self.served.api_version,
@@ -17,8 +17,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Parses the body of a create or an update: of the expected kind, with metadata of the right types, in
-    /// the request's namespace, and strictly where the client requests that.
+    /// Parses the body of a create or an update. Checks its kind, the types of its metadata and its
+    /// namespace, and its fields as the client requests.
     pub(super) fn read_body(
         &self,
         expected: ExpectedType<'_>,
@@ -27,8 +27,12 @@ impl Cx<'_> {
     ) -> Result<Value, Status> {
         let request = self.request;
         let codec = self.state.codec.as_deref();
-        let own = self.served.has_own_type();
-        let doubles = if own { Doubles::Kept } else { Doubles::Whole };
+        let has_own_type = self.served.has_own_type();
+        let doubles = if has_own_type {
+            Doubles::Kept
+        } else {
+            Doubles::Whole
+        };
         let decoded = decode::body(codec, &request.headers, &request.body, doubles)?;
         let mut value = decoded.value;
         if decode::media_type(&request.headers).contains("protobuf") {
@@ -37,12 +41,12 @@ impl Cx<'_> {
         decode::identify(&mut value, expected)?;
         registry::drop_nulls(&mut value);
         decode::metadata_types(&value, expected)?;
-        if let (true, Some(schema)) = (own, schema) {
+        if let (true, Some(schema)) = (has_own_type, schema) {
             decode::own_types(&value, schema, expected)?;
         }
         let unknown = || self.unknown_fields(expected, schema, &value, &Value::Null);
         decode::check_fields(
-            own,
+            has_own_type,
             options.field_validation,
             unknown,
             decode::duplicate_fields(&decoded.duplicates),
@@ -64,10 +68,10 @@ impl Cx<'_> {
     ) -> Unknown {
         let ExpectedType { api_version, kind } = expected;
         let codec = self.state.codec.as_ref();
-        let known =
-            codec.and_then(|codec| codec.unknown_fields(api_version, kind, value, before, decode::TOLD));
-        let schema = || schema.map(|schema| schema.new_unknown_fields(value, before, decode::TOLD));
-        known.or_else(schema).unwrap_or_default()
+        let unknown = codec
+            .and_then(|codec| codec.unknown_fields(api_version, kind, value, before, decode::MAX_REPORTED));
+        let schema = || schema.map(|schema| schema.new_unknown_fields(value, before, decode::MAX_REPORTED));
+        unknown.or_else(schema).unwrap_or_default()
     }
 
     /// Checks that the body has the name of the object in the path.

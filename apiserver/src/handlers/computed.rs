@@ -1,4 +1,4 @@
-//! Resources that are computed for each request: the program's handler computes the objects, the server
+//! Resources that are computed for each request: the program's handler computes the objects, and the server
 //! selects, pages and renders them.
 
 mod write;
@@ -41,7 +41,7 @@ pub(super) async fn get(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
 pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::List)?;
     let mut options = ListOptions::parse(&cx.request.info.query, false)?;
-    options.limit = list::most(accepted, options.limit);
+    options.limit = list::answer_limit(accepted, options.limit);
     let rest = Rest::of(cx, &options).await?;
     if accepted.shape == Shape::Full
         && let Some((page, items)) = rest.serialize(options.limit)?
@@ -90,7 +90,7 @@ impl<'a> Rest<'a> {
         })
     }
 
-    /// Returns the token of the page after `last`.
+    /// Returns the token of the page after `last`, and caches the listing for that page.
     fn next(&self, last: &Name) -> String {
         let keep = || {
             let listings = &self.cx.state.listings;
@@ -102,7 +102,7 @@ impl<'a> Rest<'a> {
             .encode()
     }
 
-    /// Returns a page of at most `limit` objects (0 means all), serialized by the listing; `None` where each
+    /// Returns a page of at most `limit` objects (0 means all), serialized by the listing; `None` if each
     /// object must be computed.
     fn serialize(&self, limit: usize) -> Result<Option<(Page, Chunks)>, Status> {
         if !self.selection.is_left_to_others() {
@@ -126,7 +126,8 @@ impl<'a> Rest<'a> {
         Ok(Some((page, items)))
     }
 
-    /// Returns a page of at most `limit` objects (0 means all). Each object is computed and compared.
+    /// Returns a page of at most `limit` objects (0 means all). Each object is computed, and compared with
+    /// the selection.
     fn computed_page(&self, limit: usize) -> Result<Page, Status> {
         let mut page = Page {
             revision: self.listing.revision(),
@@ -137,17 +138,17 @@ impl<'a> Rest<'a> {
             let object = self.listing.object(index)?;
             Ok(self.selection.matches_metadata(&object).then_some(object))
         };
-        let mut places = self.first..self.listing.len();
+        let mut indices = self.first..self.listing.len();
         while limit == 0 || page.items.len() < limit {
-            let Some(index) = places.next() else { break };
+            let Some(index) = indices.next() else { break };
             page.items.extend(selected(index)?);
         }
         let more = if self.selection.is_everything() {
-            page.remaining = Some(places.len()).filter(|&remaining| remaining > 0);
+            page.remaining = Some(indices.len()).filter(|&remaining| remaining > 0);
             page.remaining.is_some()
         } else {
             // A further page exists only if one of the next objects is selected.
-            let mut following = places.map(selected).filter_map(Result::transpose);
+            let mut following = indices.map(selected).filter_map(Result::transpose);
             following.next().transpose()?.is_some()
         };
         if let (true, Some(last)) = (more, page.items.last()) {
@@ -160,15 +161,15 @@ impl<'a> Rest<'a> {
 /// Number of objects that are serialized into one piece of a body.
 const PIECE: usize = 512;
 
-/// Serializes the objects of `listing` at `places` as JSON with commas between them, in pieces; `None` where
+/// Serializes the objects of `listing` at `indices` as JSON with commas between them, in pieces; `None` if
 /// the listing cannot do this.
-fn serialize(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunks>, Status> {
+fn serialize(listing: &dyn Listing, indices: Range<usize>) -> Result<Option<Chunks>, Status> {
     let mut items = Chunks::default();
-    for start in places.clone().step_by(PIECE) {
-        if start > places.start {
+    for start in indices.clone().step_by(PIECE) {
+        if start > indices.start {
             items.push(b",");
         }
-        if !listing.write(start..places.end.min(start + PIECE), items.buffer())? {
+        if !listing.write(start..indices.end.min(start + PIECE), items.buffer())? {
             return Ok(None);
         }
         items.cut();
@@ -176,7 +177,7 @@ fn serialize(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunk
     Ok(Some(items))
 }
 
-/// Identity of the list and its reader: the pages of one listing belong together.
+/// Identity of the list and its reader. A listing is used only for further pages of this identity.
 fn list_identity(cx: &Cx<'_>) -> String {
     let query = &cx.request.info.query;
     let selector = |key: &str| query.first(key).unwrap_or_default().to_owned();
@@ -197,7 +198,7 @@ pub(super) async fn create(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let schema = cx.served.kind().schema(cx.served.version);
     let value = cx.read_body(cx.expected(), Some(schema), options)?;
     let name = crate::registry::text(&value, "name").to_owned();
-    let writing = WriteInput {
+    let input = WriteInput {
         served: cx.served,
         index: cx.state.registry.index(),
         chain: cx.state.registry.chain(),
@@ -206,7 +207,7 @@ pub(super) async fn create(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         namespace: cx.namespace,
         name: &name,
     };
-    let value = writing.answer(None, value).await?;
+    let value = input.answer(None, value).await?;
     let reply = handler(cx)?.create(&cx.call(options.dry_run), value).await?;
     cx.reply(accepted, StatusCode::CREATED, &reply)
 }

@@ -15,7 +15,7 @@ use crate::registry::{DeleteOutcome, Target};
 
 /// Number of objects of a collection that are deleted concurrently; the store joins queued writes into one
 /// commit.
-const AT_ONCE: usize = 32;
+const CONCURRENCY: usize = 32;
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
@@ -50,12 +50,12 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
             }
         }
     });
-    let items: Vec<_> = results.buffered(AT_ONCE).try_collect().await?;
+    let items: Vec<_> = results.buffered(CONCURRENCY).try_collect().await?;
     let items = items.into_iter().flatten().collect();
     cx.list(accepted, Page { items, ..page }).await
 }
 
-/// Parses the options, from the body if there is one.
+/// Parses the options: from the body if there is one, otherwise from the query. `dryRun` may be in either.
 pub(super) fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
     let request = cx.request;
     if request.body.is_empty() {
@@ -68,16 +68,16 @@ pub(super) fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
         Doubles::Whole,
     )?
     .value;
-    let has = |value: &serde_json::Value, field: &str, wanted: &str| {
+    let is_absent_or = |value: &serde_json::Value, field: &str, wanted: &str| {
         value[field]
             .as_str()
             .is_none_or(|have| have.is_empty() || have == wanted)
     };
-    // Clients send the options as of the core group, of `meta.k8s.io`, or of the resource's own group.
+    // Clients send the options in the version of the core group, of `meta.k8s.io`, or of the resource.
     let known = ["v1", "meta.k8s.io/v1", &*cx.served.api_version];
     let version = known
         .into_iter()
-        .find(|known| has(&value, "apiVersion", known))
+        .find(|known| is_absent_or(&value, "apiVersion", known))
         .unwrap_or("v1");
     decode::identify(
         &mut value,

@@ -15,7 +15,7 @@ use crate::request_info::RequestInfo;
 use crate::resource::Backing;
 use crate::served::ServedVersion;
 
-/// Effort of reading an object and joining it with others.
+/// Effort of reading an object and adding it to a list.
 const OBJECT: usize = 8;
 /// Effort of comparing one term of a selector with one object's labels.
 const TERM: usize = 4;
@@ -33,16 +33,16 @@ pub(super) fn of(state: &ApiState, info: &RequestInfo, headers: &HeaderMap) -> u
     let Some(served) = state.served(info) else {
         return 0;
     };
-    let below = info
+    let inner_effort = info
         .inner
         .as_ref()
         .map_or(0, |inner| through_view(state, inner, headers));
     served
         .resource
         .effort_of(info)
-        .saturating_add(read(state, served, info, headers))
+        .saturating_add(read_effort(state, served, info, headers))
         .saturating_add(admission_effort(state, served, info))
-        .saturating_add(below)
+        .saturating_add(inner_effort)
 }
 
 /// The effort of `inner`, a request through a view: its objects are also served by this server.
@@ -54,11 +54,11 @@ fn through_view(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> u
         "list" | "watch" => VIEWED.saturating_mul(compared_objects(served, inner, VIEWED).0),
         _ => 0,
     };
-    read(state, served, inner, headers).saturating_add(view_effort)
+    read_effort(state, served, inner, headers).saturating_add(view_effort)
 }
 
 /// The effort of reading the result and serializing it.
-fn read(state: &ApiState, served: &ServedVersion, info: &RequestInfo, headers: &HeaderMap) -> usize {
+fn read_effort(state: &ApiState, served: &ServedVersion, info: &RequestInfo, headers: &HeaderMap) -> usize {
     if let Backing::Computed(_) = served.resource.backing {
         // The effort of computing the objects is the handler's; the server only compares them.
         return info.selectors().saturating_mul(TERM * OBJECT);
@@ -75,7 +75,7 @@ fn read(state: &ApiState, served: &ServedVersion, info: &RequestInfo, headers: &
             let all = served.source().map(|source| source.cached(served.stored));
             let object = all.as_ref().and_then(|all| all.get(&info.namespace, &info.name));
             let accepted = accepts(Answer::Object);
-            object.map_or(0, |object| rewritten(object, accepted) * REWRITTEN)
+            object.map_or(0, |object| rewritten_bytes(object, accepted) * REWRITTEN)
         }
         _ => 0,
     }
@@ -86,7 +86,7 @@ fn is_rewritten(accepted: MediaType) -> bool {
 }
 
 /// Number of bytes of `object` that are serialized again. A protobuf message is serialized once.
-fn rewritten(object: &Object, accepted: Option<MediaType>) -> usize {
+fn rewritten_bytes(object: &Object, accepted: Option<MediaType>) -> usize {
     let is_message = accepted.is_some_and(|accepted| accepted.encoding == Encoding::Protobuf);
     match is_message && object.has_message() {
         true => 0,
@@ -95,8 +95,8 @@ fn rewritten(object: &Object, accepted: Option<MediaType>) -> usize {
 }
 
 fn begins_with_objects(info: &RequestInfo) -> bool {
-    let of = |name: &str| info.query.first(name).unwrap_or_default();
-    matches!(of("resourceVersion"), "" | "0") || of("sendInitialEvents") == "true"
+    let text = |name: &str| info.query.first(name).unwrap_or_default();
+    matches!(text("resourceVersion"), "" | "0") || text("sendInitialEvents") == "true"
 }
 
 /// The effort of comparing every object that a list may have. A selector increases this effort instead of
@@ -133,7 +133,8 @@ fn list_effort(served: &ServedVersion, info: &RequestInfo, accepted: Option<Medi
     count.saturating_mul(each).saturating_add(rewritten) + info.selectors()
 }
 
-/// Number of objects that a list compares, each at the cost `each`. Counting ends when the request is heavy.
+/// Number of objects that a list compares, each at the cost `each`, and the collection of the resource.
+/// Counting the objects of a namespace ends when the request is heavy.
 fn compared_objects(served: &ServedVersion, info: &RequestInfo, each: usize) -> (usize, Collection) {
     let Some(source) = served.source() else {
         return (0, Collection::default());
@@ -154,7 +155,7 @@ fn bytes(all: &Collection, info: &RequestInfo, count: usize, accepted: Option<Me
     let namespace = Some(info.namespace.as_str()).filter(|namespace| !namespace.is_empty());
     let mut sum = 0;
     for (_, object) in all.iter(namespace, None).take(count) {
-        sum += rewritten(object, accepted);
+        sum += rewritten_bytes(object, accepted);
         if sum > LIGHT {
             break;
         }

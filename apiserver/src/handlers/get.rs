@@ -1,4 +1,4 @@
-//! `get`: one object's stored bytes.
+//! `get`: one object, as fresh as the request requires.
 
 use std::sync::Arc;
 

@@ -16,12 +16,12 @@ use crate::paging::Token;
 use crate::resource::Backing;
 use crate::selection::Selection;
 
-/// Page size from which tables of computed objects are answered completely in one page.
+/// Page size from which tables of computed and projected objects are answered completely in one page.
 ///
-/// kubectl requests tables in pages of 500 rows, and five pages per second after the first ten, so that it
-/// waits six seconds for a fleet of 20,000. A server may answer more rows than requested, as kube-apiserver
-/// does from its cache. Clients that need small answers request smaller pages.
-const WHOLE: usize = 500;
+/// kubectl requests tables in pages of 500 rows, and five pages per second after the first ten, so that a
+/// table of 20,000 rows would take six seconds. A server may answer more rows than requested, as
+/// kube-apiserver does from its cache. Clients that need small answers request smaller pages.
+const WHOLE_TABLE_SIZE: usize = 500;
 
 /// One page of a list.
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(super) struct Page {
     pub(super) revision: Revision,
     /// Token of the next page, if there is one.
     pub(super) next: Option<String>,
-    /// Number of objects after this page, where it is known without comparing each.
+    /// Number of objects after this page, if it is known without comparing each object.
     pub(super) remaining: Option<usize>,
 }
 
@@ -53,14 +53,14 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::List)?;
     let mut options = ListOptions::parse(&cx.request.info.query, false)?;
     if matches!(cx.served.resource.backing, Backing::Projected(_)) {
-        options.limit = most(accepted, options.limit);
+        options.limit = answer_limit(accepted, options.limit);
     }
     let page = page(cx, &options).await?;
     cx.list(accepted, page).await
 }
 
 /// Highest number of objects in the answer to a request with `limit`; 0 means all.
-pub(super) fn most(accepted: MediaType, limit: usize) -> usize {
+pub(super) fn answer_limit(accepted: MediaType, limit: usize) -> usize {
     match accepted.shape {
         Shape::Table(_) if is_whole(limit) => 0,
         _ => limit,
@@ -69,7 +69,7 @@ pub(super) fn most(accepted: MediaType, limit: usize) -> usize {
 
 /// Whether a table in pages of `limit` rows may be answered completely.
 pub(super) fn is_whole(limit: usize) -> bool {
-    limit >= WHOLE
+    limit >= WHOLE_TABLE_SIZE
 }
 
 /// Reads the page that `options` request.
@@ -77,7 +77,7 @@ pub(super) async fn page(cx: &Cx<'_>, options: &ListOptions) -> Result<Page, Sta
     let selection = selection(cx, options)?;
     let token = token(options)?;
     let collection = match &token {
-        Some(token) => following(cx, token).await?,
+        Some(token) => read_after(cx, token).await?,
         None => read(cx, freshness(options)).await?,
     };
     let page = cut(cx, &collection, &selection, options.limit, token.as_ref())?;
@@ -121,7 +121,7 @@ fn freshness(options: &ListOptions) -> At {
 pub(super) async fn read(cx: &Cx<'_>, at: At) -> Result<Collection, Status> {
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     let result = match at {
-        // A projection's revisions exist only in this process: waiting for a later one would be useless.
+        // A projection's revisions exist only in this process: waiting for a later revision would be useless.
         At::NotOlderThan(asked) | At::Exact(asked)
             if cx.served.own_sequence() && asked > source.revision() =>
         {
@@ -135,19 +135,20 @@ pub(super) async fn read(cx: &Cx<'_>, at: At) -> Result<Collection, Status> {
     result.map_err(|error| errors::of_store(error, cx.served))
 }
 
-/// Reads the list for the next page of `token`, at the revision of the first page.
-async fn following(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
+/// Reads the list for the page after `token`: at the revision of the first page, or the latest list if the
+/// token has no revision.
+async fn read_after(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
     let Some(revision) = token.revision() else {
         return read(cx, At::Latest).await;
     };
-    if let Some(cached) = cx.state.held.get(&(cx.served.stored, revision)) {
+    if let Some(cached) = cx.state.cached_lists.get(&(cx.served.stored, revision)) {
         return Ok(cached);
     }
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     match source.list(cx.served.stored, At::Exact(revision)).await {
         Ok(collection) => Ok(collection),
-        // A token with a future revision is from before a restart, or from another server: it is expired like
-        // an old one.
+        // A token with a future revision is from before a restart, or from another server: it is treated like
+        // an expired token.
         Err(StoreError::Expired { .. } | StoreError::TooNew { .. }) => Err(token.clone().expired()),
         Err(error) => Err(errors::of_store(error, cx.served)),
     }
@@ -159,7 +160,7 @@ fn hold(cx: &Cx<'_>, collection: &Collection) {
         Some(store) => store.hold(cx.served.stored, collection),
         None => cx
             .state
-            .held
+            .cached_lists
             .insert((cx.served.stored, collection.revision), collection.clone()),
     }
 }
@@ -178,13 +179,13 @@ fn cut(
         ..Page::default()
     };
     if let Some((namespace, name)) = selection.single(cx.served) {
-        let found = collection.get(namespace, name).filter(|object| {
+        let single_object = collection.get(namespace, name).filter(|object| {
             let place = Name::new(namespace, name);
             after.is_none_or(|after| place > *after)
                 && selection.namespace().is_none_or(|wanted| wanted == namespace)
                 && selection.matches(object)
         });
-        page.items.extend(found.cloned());
+        page.items.extend(single_object.cloned());
         return Ok(page);
     }
     let everything = selection.is_everything();
@@ -206,13 +207,13 @@ fn cut(
         last = Some(name);
     }
     if next.is_some() && everything {
-        let known = match (token, selection.namespace()) {
+        let known_count = match (token, selection.namespace()) {
             (Some(token), _) => token.left(),
             (None, None) => Some(collection.items.len()),
             (None, Some(_)) => None,
         };
-        // Where the number is unknown, the object that ended the page and the later ones are counted.
-        let remaining = known.and_then(|known| known.checked_sub(page.items.len()));
+        // If the number is unknown, the object that ended the page and the later objects are counted.
+        let remaining = known_count.and_then(|known_count| known_count.checked_sub(page.items.len()));
         let remaining = remaining.unwrap_or_else(|| 1 + rest.count());
         page.remaining = Some(remaining);
         next = next.map(|next| next.leaving(remaining));
@@ -228,12 +229,15 @@ mod tests {
 
     #[test]
     fn of_what_is_computed_only_tables_in_large_pages_are_answered_whole() {
-        let most = |shape: Shape, limit: usize| {
+        let answer_limit = |shape: Shape, limit: usize| {
             let encoding = Encoding::Json;
-            most(MediaType { shape, encoding }, limit)
+            answer_limit(MediaType { shape, encoding }, limit)
         };
         let table = Shape::Table(MetaVersion::V1);
-        assert_eq!([0, 499, 500, 501].map(|limit| most(table, limit)), [0, 499, 0, 0]);
-        assert_eq!([0, 500].map(|limit| most(Shape::Full, limit)), [0, 500]);
+        assert_eq!(
+            [0, 499, 500, 501].map(|limit| answer_limit(table, limit)),
+            [0, 499, 0, 0]
+        );
+        assert_eq!([0, 500].map(|limit| answer_limit(Shape::Full, limit)), [0, 500]);
     }
 }

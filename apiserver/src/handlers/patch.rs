@@ -26,17 +26,19 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     let patch = PatchRequest::read(cx, formats)?;
     let schema = cx.served.kind().schema(cx.served.version);
     let edit = |current: &Object| {
-        // The managed fields are omitted where the patch does not change them: they cost as much as the rest.
-        let managed = patch.body.is_about_managers();
-        let before = match managed {
+        // The managed fields are omitted if the patch does not change them: they cost as much as the rest.
+        let changes_managers = patch.body.is_about_managers();
+        let before = match changes_managers {
             true => render::value(cx.served, current),
             false => render::unmanaged(cx.served, current),
         };
         let value = patch.apply(cx, cx.expected(), Some(schema), &before)?;
-        Ok(match !managed && render::is_as_stored(cx.served, current) {
-            true => WriteIntent::Patched { value, before },
-            false => WriteIntent::Sent(value),
-        })
+        Ok(
+            match !changes_managers && render::is_as_stored(cx.served, current) {
+                true => WriteIntent::Patched { value, before },
+                false => WriteIntent::Sent(value),
+            },
+        )
     };
     // A patch that removes the resource version applies to any version.
     let object = write(cx, patch.options.dry_run, subresource, true, edit).await?;
@@ -73,14 +75,14 @@ impl PatchRequest {
         before: &Value,
     ) -> Result<Value, Status> {
         let mut value = self.body.apply(schema, before.clone())?;
-        let invalid = |refused: Status| invalid_patch(cx, &refused.message);
+        let invalid = |status: Status| invalid_patch(cx, &status.message);
         decode::identify(&mut value, expected).map_err(invalid)?;
         registry::drop_nulls(&mut value);
         decode::metadata_types(&value, expected).map_err(invalid)?;
         if let (true, Some(schema)) = (cx.served.has_own_type(), schema) {
             decode::own_types(&value, schema, expected).map_err(invalid)?;
         }
-        same_uid(cx, &value, before)?;
+        check_uid(cx, &value, before)?;
         // Unknown fields are kept, and reported unless they existed before the patch.
         let unknown = || cx.unknown_fields(expected, schema, &value, before);
         decode::check_fields(
@@ -97,9 +99,9 @@ impl PatchRequest {
     }
 }
 
-/// The error 422 when the patch changes the UID. In the body of an update another UID is a conflict, since
-/// the UID identifies the intended object; a patch that sets one does not refer to an older state.
-fn same_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
+/// Checks that the patch does not change the UID; the error is 422. For an update with another UID the error
+/// is a conflict, since the body is meant for another object.
+fn check_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
     let uid = |object: &Value| object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
     let patched = uid(value);
     if patched.is_empty() || patched == uid(before) {
@@ -111,7 +113,7 @@ fn same_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
 }
 
 /// The error 422 on `patch`, which is kube-apiserver's answer to a patch with unknown fields. The answer
-/// names no object, since the patch did not result in one.
+/// names no object, since the patch did not result in a valid object.
 fn invalid_patch(cx: &Cx<'_>, problem: &str) -> Status {
     let error = FieldError::invalid(
         "patch",

@@ -1,4 +1,4 @@
-//! Subresources: `status`, which every stored kind with a status has, and the program's own ones.
+//! Subresources: `status`, which every stored kind with a status has, and the program's own subresources.
 
 use axum::body::Body;
 use berth_admission::client::{Form, Subject};
@@ -78,7 +78,7 @@ impl<'a> Custom<'a> {
                 self.cx.check_name(&body)?;
                 (StatusCode::OK, handler.update(&call, body).await?)
             }
-            "patch" => match self.applied_to() {
+            "patch" => match self.applied_part() {
                 Some(part) => (StatusCode::OK, self.apply(part).await?),
                 None => (StatusCode::OK, self.patch().await?),
             },
@@ -97,7 +97,7 @@ impl<'a> Custom<'a> {
             format!("/{rest}")
         };
         let options = json!({"apiVersion": self.api_version, "kind": self.subresource.kind, "path": path});
-        self.consult(Operation::Connect, false, None, options)
+        self.run_admission(Operation::Connect, false, None, options)
             .await
             .map(drop)
     }
@@ -118,8 +118,8 @@ impl<'a> Custom<'a> {
         self.subresource.schema.as_deref().or_else(own)
     }
 
-    /// The object before an update, for policies and webhooks; a body of the resource's own kind is admitted
-    /// when it is written.
+    /// The object before an update, for policies and webhooks. `None` if the subresource cannot be read, or
+    /// has the resource's own kind: such a body is admitted when it is written.
     async fn before(&self) -> Result<Option<Value>, Status> {
         if self.subresource.schema.is_none() || !self.subresource.verbs.contains(&"get") {
             return Ok(None);
@@ -168,11 +168,11 @@ impl<'a> Custom<'a> {
         if self.subresource.schema.is_none() {
             return Ok(value);
         }
-        self.consult(operation, dry_run, before, value).await
+        self.run_admission(operation, dry_run, before, value).await
     }
 
-    /// Runs all plugins, policies and webhooks on `value`.
-    async fn consult(
+    /// Runs all plugins, policies and webhooks on `value`, and validates it.
+    async fn run_admission(
         &self,
         operation: Operation,
         dry_run: bool,
@@ -215,14 +215,14 @@ impl<'a> Custom<'a> {
             warnings: &cx.request.warnings,
             annotations: &cx.request.annotations,
         };
-        let mut finish = |value: Value| self.judge(value);
+        let mut finish = |value: Value| self.validate(value);
         let (value, _) = admission.admit(admission_subject, value, &mut finish).await?;
         Ok(value)
     }
 
     /// Fills in defaults and validates a body by its own schema. A body of the resource's own kind is
     /// validated when it is written.
-    fn judge(&self, mut value: Value) -> Result<Value, Status> {
+    fn validate(&self, mut value: Value) -> Result<Value, Status> {
         let Some(schema) = &self.subresource.schema else {
             return Ok(value);
         };
@@ -241,8 +241,8 @@ impl<'a> Custom<'a> {
         ))
     }
 
-    /// The form of the object for an apply; `None` for other patches.
-    fn applied_to(&self) -> Option<&dyn Part> {
+    /// The part of the object that an apply changes; `None` for other patches.
+    fn applied_part(&self) -> Option<&dyn Part> {
         let is_apply = decode::media_type(&self.cx.request.headers) == APPLY;
         self.subresource.handler.part().filter(|_| is_apply)
     }
@@ -252,7 +252,8 @@ impl<'a> Custom<'a> {
         apply::to_part(self.cx, subresource, expected, self.schema(), part).await
     }
 
-    /// Reads, patches and updates the object; repeated after a concurrent write.
+    /// Reads, patches and updates the object. Repeats this after a concurrent write, unless the patch sets
+    /// another resourceVersion.
     async fn patch(&self) -> Result<Reply, Status> {
         let cx = self.cx;
         let patch = PatchRequest::read(
@@ -271,7 +272,6 @@ impl<'a> Custom<'a> {
             let after = self
                 .admit(Operation::Update, patch.options.dry_run, Some(&before), after)
                 .await?;
-            // A patch that sets no resourceVersion is applied again after a conflict.
             let is_unconditional = text(&after, "resourceVersion") == revision;
             match self.subresource.handler.update(&call, after).await {
                 Err(status)

@@ -1,4 +1,4 @@
-//! `update`: the object, or its status, is replaced; or created, where the kind allows that.
+//! `update`: the object, or its status, is replaced. A missing object is created if the kind allows this.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     let accepted = cx.negotiate(Answer::Object)?;
     let options = WriteOptions::parse(&cx.request.info.query, "UpdateOptions")?;
     let schema = cx.served.kind().schema(cx.served.version);
-    let read = || cx.read_body(cx.expected(), Some(schema), options);
-    let value = read()?;
+    let parse_body = || cx.read_body(cx.expected(), Some(schema), options);
+    let value = parse_body()?;
     cx.check_name(&value)?;
-    // Further attempts, which are rare, parse the body again; so the first one needs no copy.
+    // Further attempts, which are rare, parse the body again; so the first attempt needs no copy.
     let mut first = Some(value);
-    let mut body = || first.take().map_or_else(read, Ok).map(WriteIntent::Sent);
+    let mut body = || first.take().map_or_else(parse_body, Ok).map(WriteIntent::Sent);
     let creates = subresource.is_empty() && cx.served.kind().creates_on_update();
     let unconditional = cx.served.info().unconditional_update;
     let mut attempt = 1;
@@ -51,7 +51,7 @@ async fn create(
     body: &mut impl FnMut() -> Result<WriteIntent, Status>,
 ) -> Result<Arc<Object>, CommitError> {
     cx.may_create().await?;
-    let of_nothing = || {
+    let new_object = || {
         let mut intent = body()?;
         let uid = text(intent.value(), "uid");
         if !uid.is_empty() {
@@ -70,7 +70,7 @@ async fn create(
     let actor = cx.actor(dry_run);
     let registry = &cx.state.registry;
     registry
-        .create_asked(cx.served, actor, cx.namespace, of_nothing)
+        .create_asked(cx.served, actor, cx.namespace, new_object)
         .await
 }
 
@@ -92,7 +92,7 @@ impl Cx<'_> {
     }
 }
 
-/// Stores the result of `edit` for the object in the path, if the resource is stored.
+/// Writes the result of `edit` for the object in the path, to the store or to the view of the resource.
 pub(super) async fn write(
     cx: &Cx<'_>,
     dry_run: bool,

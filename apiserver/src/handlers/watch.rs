@@ -23,8 +23,8 @@ use crate::websocket::Handshake;
 use feed::{Feed, Start};
 use frame::Framer;
 
-/// Minimal duration of a watch without `timeoutSeconds`; up to as much again is added at random
-/// (docs/reference.md, "Lists and watches").
+/// Minimal duration of a watch without `timeoutSeconds`; a random duration of at most the same length is
+/// added (docs/reference.md, "Lists and watches").
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
@@ -40,11 +40,11 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let framer = Framer::new(cx, accepted)?;
 
     // From here on the status code is a success, and errors are events, as clients expect.
-    let started = start(cx, source, &options).await.and_then(|(objects, watch)| {
+    let result = start(cx, source, &options).await.and_then(|(objects, watch)| {
         let initial = objects.map(|objects| feed::present(&objects, &selection, cx.served));
         Ok((initial.transpose()?, watch))
     });
-    let start = match started {
+    let start = match result {
         Ok((initial, watch)) => Start::Running { initial, watch },
         Err(status) => Start::Failed(Box::new(status)),
     };
@@ -105,7 +105,8 @@ async fn start(cx: &Cx<'_>, source: &dyn Source, options: &ListOptions) -> Resul
     Ok((initial, watch))
 }
 
-/// Starts the watch of everything after `revision`; a future revision is waited for, as in a list.
+/// Starts the watch of everything after `revision`. Waits for a future revision, as a list does; for a
+/// projection, such a revision is an error.
 async fn follow(cx: &Cx<'_>, source: &dyn Source, revision: Revision) -> Result<Box<dyn Watch>, Status> {
     let scope = || Scope::One(cx.served.stored);
     match source.watch(scope(), revision) {

@@ -9,9 +9,9 @@ use tokio::sync::oneshot;
 /// Limit of all running work, as a multiple of the places. Up to this limit, a user without running work is
 /// admitted although all places are occupied. The work of other users then gets only a share of the
 /// processors.
-const BEYOND: usize = 2;
+const OVERCOMMIT: usize = 2;
 
-/// Places, and the queue of requests that wait for one.
+/// Places, and the queue of requests that wait for a place.
 #[derive(Debug)]
 pub(super) struct Queue {
     places: usize,
@@ -21,7 +21,7 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct State {
     running: usize,
-    next: u64,
+    next_ticket: u64,
     users: HashMap<Arc<str>, User>,
     /// Users with waiting requests, in the order of their turns.
     turns: VecDeque<Arc<str>>,
@@ -80,7 +80,7 @@ impl Queue {
         self.admit();
         match receiver.await {
             Ok(place) => place,
-            // The sender is not dropped while a request waits: it stays in the queue until then.
+            // The sender stays in the queue while the request waits, so it is not dropped before.
             Err(_) => std::future::pending().await,
         }
     }
@@ -88,7 +88,8 @@ impl Queue {
     /// Gives free places to the next users.
     fn admit(self: &Arc<Self>) {
         loop {
-            // The place is sent outside of the lock: a dropped receiver returns it at once.
+            // The place is sent outside of the lock: if the receiver is dropped, the place is dropped too,
+            // and takes the lock.
             let Some((user, sender)) = self.state.lock().begin(self.places) else {
                 return;
             };
@@ -104,21 +105,21 @@ impl State {
             Some((known, _)) => Arc::clone(known),
             None => user.into(),
         };
-        let ticket = self.next;
-        self.next += 1;
-        let own = self.users.entry(Arc::clone(&name)).or_default();
-        if own.waiting.is_empty() {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        let entry = self.users.entry(Arc::clone(&name)).or_default();
+        if entry.waiting.is_empty() {
             self.turns.push_back(Arc::clone(&name));
         }
-        own.waiting.insert(ticket, sender);
+        entry.waiting.insert(ticket, sender);
         (name, ticket)
     }
 
     fn leave(&mut self, user: &Arc<str>, ticket: u64) {
-        let Some(own) = self.users.get_mut(user) else {
+        let Some(entry) = self.users.get_mut(user) else {
             return;
         };
-        if own.waiting.remove(&ticket).is_some() && own.waiting.is_empty() {
+        if entry.waiting.remove(&ticket).is_some() && entry.waiting.is_empty() {
             self.turns.retain(|waiting| waiting != user);
         }
         self.forget(user);
@@ -126,16 +127,18 @@ impl State {
 
     /// Returns the next waiting request that may begin.
     fn begin(&mut self, places: usize) -> Option<(Arc<str>, oneshot::Sender<Place>)> {
-        let (free, beyond) = (self.running < places, self.running < places * BEYOND);
+        let (is_free, is_below_limit) = (self.running < places, self.running < places * OVERCOMMIT);
         let users = &self.users;
-        let may = |user: &Arc<str>| free || beyond && users.get(user).is_some_and(|own| own.running == 0);
-        let turn = self.turns.iter().position(may)?;
+        let can_begin = |user: &Arc<str>| {
+            is_free || is_below_limit && users.get(user).is_some_and(|entry| entry.running == 0)
+        };
+        let turn = self.turns.iter().position(can_begin)?;
         let user = self.turns.remove(turn)?;
-        let own = self.users.get_mut(&user)?;
-        let (_, sender) = own.waiting.pop_first()?;
-        own.running += 1;
+        let entry = self.users.get_mut(&user)?;
+        let (_, sender) = entry.waiting.pop_first()?;
+        entry.running += 1;
         self.running += 1;
-        if !own.waiting.is_empty() {
+        if !entry.waiting.is_empty() {
             self.turns.push_back(Arc::clone(&user));
         }
         Some((user, sender))
@@ -143,8 +146,8 @@ impl State {
 
     fn end(&mut self, user: &Arc<str>) {
         self.running -= 1;
-        if let Some(own) = self.users.get_mut(user) {
-            own.running -= 1;
+        if let Some(entry) = self.users.get_mut(user) {
+            entry.running -= 1;
         }
         self.forget(user);
     }
@@ -153,7 +156,7 @@ impl State {
         if self
             .users
             .get(user)
-            .is_some_and(|own| own.running == 0 && own.waiting.is_empty())
+            .is_some_and(|entry| entry.running == 0 && entry.waiting.is_empty())
         {
             self.users.remove(user);
         }

@@ -51,7 +51,7 @@ impl AdmissionMetrics {
 }
 
 impl Metrics {
-    /// Exposes the counters of `admission`.
+    /// Exposes the metrics of `admission`.
     pub fn count_admission(&self, admission: &AdmissionMetrics) {
         self.register(|registry| {
             registry.register(

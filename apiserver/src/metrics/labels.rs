@@ -22,7 +22,7 @@ pub(crate) struct Labels {
 
 /// Labels of a request without `dry_run`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct Place {
+pub(super) struct BaseLabels {
     verb: &'static str,
     group: &'static str,
     version: &'static str,
@@ -72,16 +72,16 @@ pub(super) struct WatchList {
     scope: &'static str,
 }
 
-/// Labels of a request body. Only for this metric, Kubernetes spells verbs in this way.
+/// Labels of a request body. For this metric alone, Kubernetes spells verbs in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct RequestLabels {
+pub(super) struct BodyLabels {
     group: &'static str,
     resource: &'static str,
     verb: &'static str,
 }
 
 impl Labels {
-    /// The labels of a request to `route`; without a route, only the method.
+    /// The labels of a request to `route`; without a route, only the verb and the dry run.
     pub(crate) fn of(info: &RequestInfo, route: Option<Route>) -> Self {
         let none = Route {
             group: "",
@@ -111,7 +111,7 @@ impl Labels {
         }
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn base(&self) -> BaseLabels {
         let Self {
             verb,
             group,
@@ -122,7 +122,7 @@ impl Labels {
             component,
             ..
         } = *self;
-        Place {
+        BaseLabels {
             verb,
             group,
             version,
@@ -159,7 +159,7 @@ impl Labels {
 
     /// The labels of a request that ended with `code`.
     pub(super) fn termination(&self, code: u16) -> Termination {
-        let Place {
+        let BaseLabels {
             verb,
             group,
             version,
@@ -167,7 +167,7 @@ impl Labels {
             subresource,
             scope,
             component,
-        } = self.place();
+        } = self.base();
         Termination {
             verb,
             group,
@@ -181,7 +181,7 @@ impl Labels {
     }
 
     /// The labels of a watch: only the resource.
-    pub(super) fn watched(&self) -> WatchLabels {
+    pub(super) fn watch(&self) -> WatchLabels {
         WatchLabels {
             group: self.group,
             version: self.version,
@@ -199,8 +199,9 @@ impl Labels {
         }
     }
 
-    /// The labels of a request body; `None` where no served resource accepts one.
-    pub(super) fn body(&self) -> Option<RequestLabels> {
+    /// The labels of a request body; `None` for a verb without a body, and for a path that is not a served
+    /// resource.
+    pub(super) fn body(&self) -> Option<BodyLabels> {
         let verb = match self.verb {
             "POST" => "create",
             "PUT" => "update",
@@ -209,7 +210,7 @@ impl Labels {
             "DELETECOLLECTION" => "delete_collection",
             _ => return None,
         };
-        (!self.resource.is_empty()).then_some(RequestLabels {
+        (!self.resource.is_empty()).then_some(BodyLabels {
             group: self.group,
             resource: self.resource,
             verb,

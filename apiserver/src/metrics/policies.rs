@@ -35,10 +35,10 @@ struct MutationLabels {
 /// Metrics of admission policies. [`Metrics::count_policies`] exposes them.
 #[derive(Debug)]
 pub struct PolicyMetrics {
-    validated: Family<ValidationLabels, Counter>,
-    validating: Family<ValidationLabels, Histogram, fn() -> Histogram>,
-    mutated: Family<MutationLabels, Counter>,
-    mutating: Family<MutationLabels, Histogram, fn() -> Histogram>,
+    validations: Family<ValidationLabels, Counter>,
+    validation_seconds: Family<ValidationLabels, Histogram, fn() -> Histogram>,
+    mutations: Family<MutationLabels, Counter>,
+    mutation_seconds: Family<MutationLabels, Histogram, fn() -> Histogram>,
 }
 
 impl PolicyMetrics {
@@ -46,10 +46,10 @@ impl PolicyMetrics {
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
-            validated: Family::default(),
-            validating: Family::new_with_constructor(latencies),
-            mutated: Family::default(),
-            mutating: Family::new_with_constructor(latencies),
+            validations: Family::default(),
+            validation_seconds: Family::new_with_constructor(latencies),
+            mutations: Family::default(),
+            mutation_seconds: Family::new_with_constructor(latencies),
         })
     }
 
@@ -65,8 +65,8 @@ impl PolicyMetrics {
                     error_type,
                     enforcement_action: check.enforcement.label(),
                 };
-                self.validated.get_or_create(&labels).inc();
-                self.validating.get_or_create(&labels).observe(seconds);
+                self.validations.get_or_create(&labels).inc();
+                self.validation_seconds.get_or_create(&labels).observe(seconds);
             }
             PolicyType::Mutating => {
                 let labels = MutationLabels {
@@ -74,37 +74,37 @@ impl PolicyMetrics {
                     policy_binding,
                     error_type,
                 };
-                self.mutated.get_or_create(&labels).inc();
-                self.mutating.get_or_create(&labels).observe(seconds);
+                self.mutations.get_or_create(&labels).inc();
+                self.mutation_seconds.get_or_create(&labels).observe(seconds);
             }
         }
     }
 }
 
 impl Metrics {
-    /// Exposes the counters of `policies`.
+    /// Exposes the metrics of `policies`.
     pub fn count_policies(&self, policies: &PolicyMetrics) {
         self.register(|registry| {
             registry.register(
                 "apiserver_validating_admission_policy_check",
                 "Validations of ValidatingAdmissionPolicies that were false or could not be evaluated, by policy, binding, \
                  error and consequence",
-                policies.validated.clone(),
+                policies.validations.clone(),
             );
             registry.register(
                 "apiserver_validating_admission_policy_check_duration_seconds",
                 "Seconds of the evaluation of validations",
-                policies.validating.clone(),
+                policies.validation_seconds.clone(),
             );
             registry.register(
                 "apiserver_mutating_admission_policy_check",
                 "Mutations of MutatingAdmissionPolicies that were applied or could not be evaluated, by policy, binding and error",
-                policies.mutated.clone(),
+                policies.mutations.clone(),
             );
             registry.register(
                 "apiserver_mutating_admission_policy_check_duration_seconds",
                 "Seconds of the evaluation of mutations",
-                policies.mutating.clone(),
+                policies.mutation_seconds.clone(),
             );
         });
     }

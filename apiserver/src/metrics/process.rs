@@ -40,12 +40,12 @@ impl Collector for Process {
             (
                 "process_max_fds",
                 "The most file descriptors that may be open",
-                usage.most_files,
+                usage.max_files,
             ),
             (
                 "process_start_time_seconds",
                 "When the process started, in seconds since 1970",
-                usage.started,
+                usage.start_time,
             ),
         ] {
             let gauge = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
@@ -60,8 +60,8 @@ struct Usage {
     resident_bytes: f64,
     virtual_bytes: f64,
     open_files: f64,
-    most_files: f64,
-    started: f64,
+    max_files: f64,
+    start_time: f64,
 }
 
 impl Usage {
@@ -80,8 +80,8 @@ impl Usage {
             resident_bytes: number_after(&status, "VmRSS:")? * 1024.0,
             virtual_bytes: number_after(&status, "VmSize:")? * 1024.0,
             open_files: f64::from(files),
-            most_files: number_after(&limits, "Max open files").unwrap_or(f64::INFINITY),
-            started: number_after(&system, "btime")? + ticks(19)? / TICKS_PER_SECOND,
+            max_files: number_after(&limits, "Max open files").unwrap_or(f64::INFINITY),
+            start_time: number_after(&system, "btime")? + ticks(19)? / TICKS_PER_SECOND,
         })
     }
 }

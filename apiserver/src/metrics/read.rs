@@ -43,7 +43,7 @@ impl Collector for Gauges {
 }
 
 impl Metrics {
-    /// Adds a gauge whose series `read` returns at each scrape. It must be fast.
+    /// Adds a gauge whose series `read` returns at each scrape. `read` must be fast.
     pub fn read_at_scrape(
         &self,
         name: &'static str,

@@ -1,8 +1,8 @@
 //! Counters that Kubernetes named without `_total`.
 //!
 //! The exposition format appends `_total` to the name of every counter, and dashboards would not find these
-//! counters under that name. So they are exposed without a type, which keeps their names; rates are computed
-//! from the samples in any case.
+//! counters under that name. So they are exposed with an unknown type, which keeps their names; rates are
+//! computed from the samples in any case.
 
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::counter::Counter;
@@ -23,7 +23,7 @@ impl TypedMetric for UnsuffixedCounter {
 
 impl EncodeMetric for UnsuffixedCounter {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
-        // The encoder has a gauge as the form of a sample without a suffix.
+        // A gauge is the encoder's only form of a sample without a suffix.
         encoder.encode_gauge(&self.0.get())
     }
 

@@ -15,7 +15,7 @@ use super::{Metrics, UnsuffixedCounter};
 
 const LATENCIES: [f64; 8] = [0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0];
 
-/// Highest code that is counted separately; higher ones are counted as this one, so that webhooks cannot
+/// Highest code that is counted separately; higher codes are counted as this code, so that webhooks cannot
 /// invent series.
 const HIGHEST_CODE: u16 = 600;
 
@@ -109,7 +109,7 @@ impl WebhookMetrics {
         })
     }
 
-    /// Records a call of the webhook `name`, and the reason of the refusal if it refused the write.
+    /// Records a call of the webhook `name`, and the reason if the write was refused.
     pub fn called(
         &self,
         name: &str,
@@ -132,14 +132,14 @@ impl WebhookMetrics {
             Some(Rejection::Uncalled) => 500,
             Some(other) => other.labels().1,
         };
-        let coded = CodeLabels {
+        let code_labels = CodeLabels {
             name: name.to_owned(),
             r#type,
             operation,
             code,
             rejected,
         };
-        self.requests.get_or_create(&coded).inc();
+        self.requests.get_or_create(&code_labels).inc();
         if let Some(rejection) = rejection {
             self.count(name, r#type, operation, rejection);
         }
@@ -171,11 +171,11 @@ impl WebhookMetrics {
 
     /// Records that a write was admitted although the webhook `name` could not be called.
     pub fn failed_open(&self, name: &str, webhook_type: WebhookType) {
-        let opened = CallLabels {
+        let labels = CallLabels {
             name: name.to_owned(),
             r#type: webhook_type.label(),
         };
-        self.fail_opens.get_or_create(&opened).inc();
+        self.fail_opens.get_or_create(&labels).inc();
     }
 
     /// Records that the conditions of the webhook `name` excluded a write, or (`failed`) could not be
@@ -197,7 +197,7 @@ impl WebhookMetrics {
 }
 
 impl Metrics {
-    /// Exposes the counters of `webhooks`.
+    /// Exposes the metrics of `webhooks`.
     pub fn count_webhooks(&self, webhooks: &WebhookMetrics) {
         self.register(|registry| {
             registry.register(

@@ -1,9 +1,9 @@
 //! Order of admission, which is the same for all admitted requests: writes, deletions, objects that are only
 //! returned, bodies of subresources, connections to a proxy.
 //!
-//! In each pass the program's own plugins come first, then external ones (admission policies, the hub's
-//! webhooks), since they take longest, and guards detect concurrent changes. Quotas come last, so that a
-//! refused write does not count against them.
+//! In each pass the program's own plugins come first. External plugins (admission policies, the hub's
+//! webhooks) come after them, since they take longest; guards detect changes in the meantime. Quotas come
+//! last, so that a refused write does not count against them.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::annotations::Annotations;
 use crate::call::Warnings;
 
-/// Admission of a write, and the recorder of its annotations.
+/// Admission of one request, with the receivers of its warnings and annotations.
 #[derive(Clone, Copy)]
 pub(crate) struct Admission<'a> {
     pub(crate) chain: &'a Chain,
@@ -41,7 +41,7 @@ pub(crate) enum Purpose {
 pub(crate) struct AdmissionSubject<'a> {
     /// The object for the program's own plugins.
     pub(crate) request: &'a Request<'a>,
-    /// The object for policies and webhooks; `None` where they are not consulted.
+    /// The object for policies and webhooks; `None` if they are not consulted.
     pub(crate) subject: Option<&'a Subject<'a>>,
     pub(crate) purpose: Purpose,
 }
@@ -74,8 +74,8 @@ impl<F: FnMut(Value) -> Result<Value, Status> + Send> Candidate for F {
 pub(crate) struct Deletion;
 
 impl Candidate for Deletion {
-    fn finish(&mut self, nothing: Value) -> Result<Value, Status> {
-        Ok(nothing)
+    fn finish(&mut self, value: Value) -> Result<Value, Status> {
+        Ok(value)
     }
 }
 
@@ -96,7 +96,7 @@ impl Admission<'_> {
         let chain = self.chain;
         chain.ready(request).await?;
         if !value.is_null() {
-            self.recorded(|warnings| chain.mutate(request, &mut value, warnings))?;
+            self.with_warnings(|warnings| chain.mutate(request, &mut value, warnings))?;
         }
         if let Some(subject) = subject {
             candidate.show(&mut value);
@@ -104,7 +104,7 @@ impl Admission<'_> {
             candidate.hide(&mut value, &changers)?;
         }
         let mut value = candidate.finish(value)?;
-        self.recorded(|warnings| chain.validate(request, object(&value), warnings))?;
+        self.with_warnings(|warnings| chain.validate(request, object(&value), warnings))?;
         let mut guards = match purpose {
             Purpose::Store => chain.guards(request, object(&value)),
             Purpose::Answer | Purpose::HandOn => Vec::new(),
@@ -116,7 +116,7 @@ impl Admission<'_> {
             candidate.hide(&mut value, &[])?;
         }
         if purpose == Purpose::Store {
-            guards.extend(self.recorded(|warnings| chain.conclude(request, object(&value), warnings))?);
+            guards.extend(self.with_warnings(|warnings| chain.conclude(request, object(&value), warnings))?);
         }
         if purpose != Purpose::HandOn {
             self.annotate(request, object(&value));
@@ -127,34 +127,31 @@ impl Admission<'_> {
     /// Lets policies and webhooks change `value`. Returns the names of the policies and webhooks that changed
     /// it.
     async fn change(&self, subject: &Subject<'_>, value: &mut Value) -> Result<Vec<Arc<str>>, Status> {
-        let mut recorded = PolicyNotes::default();
-        let result = self.chain.mutate_by_policies(subject, value, &mut recorded).await;
-        self.pass_on(recorded);
+        let mut notes = PolicyNotes::default();
+        let result = self.chain.mutate_by_policies(subject, value, &mut notes).await;
+        self.pass_on(notes);
         result
     }
 
     /// Lets policies and webhooks judge the final object.
     async fn judge(&self, subject: &Subject<'_>, object: Option<&Value>) -> Result<(), Status> {
-        let mut recorded = PolicyNotes::default();
-        let result = self
-            .chain
-            .validate_by_policies(subject, object, &mut recorded)
-            .await;
-        self.pass_on(recorded);
+        let mut notes = PolicyNotes::default();
+        let result = self.chain.validate_by_policies(subject, object, &mut notes).await;
+        self.pass_on(notes);
         result
     }
 
-    fn pass_on(&self, recorded: PolicyNotes) {
-        recorded
+    fn pass_on(&self, notes: PolicyNotes) {
+        notes
             .warnings
             .into_iter()
             .for_each(|text| self.warnings.add(text));
-        for (key, value) in recorded.annotations {
+        for (key, value) in notes.annotations {
             self.annotations.add(key, value);
         }
     }
 
-    fn recorded<T>(&self, run: impl FnOnce(&mut Vec<String>) -> T) -> T {
+    fn with_warnings<T>(&self, run: impl FnOnce(&mut Vec<String>) -> T) -> T {
         let mut texts = Vec::new();
         let result = run(&mut texts);
         texts.into_iter().for_each(|text| self.warnings.add(text));

@@ -27,13 +27,13 @@ pub struct ApplyConfiguration<'a> {
     pub subresource: &'static str,
     /// The configuration, in any served version.
     pub config: &'a Value,
-    /// Revision of the object that the controller read for its decision; `None` where the object must not
-    /// exist yet.
+    /// Revision of the object that the controller read for its decision; `None` if the object must not exist
+    /// yet.
     pub base: Option<Revision>,
 }
 
 impl Registry {
-    /// Applies the `wanted` configuration as the `author`, and takes over fields of other managers.
+    /// Applies `configuration` as `author`, and takes over fields of other managers.
     ///
     /// # Errors
     /// Reason why the configuration was not applied; a refusal is the same as for a request of the author's
@@ -41,17 +41,19 @@ impl Registry {
     pub async fn apply_as(
         &self,
         author: Author<'_>,
-        wanted: ApplyConfiguration<'_>,
+        configuration: ApplyConfiguration<'_>,
     ) -> Result<Arc<Object>, CommitError> {
         let since = self.clock().now();
         let annotations = self.annotations(&Origin::default());
-        let result = self.apply_wanted(author, wanted, &annotations).await;
+        let result = self
+            .apply_configuration(author, configuration, &annotations)
+            .await;
         let write = Write {
-            verb: wanted.base.map_or(Verb::Create, |_| Verb::Update),
-            key: wanted.key.clone(),
-            subresource: wanted.subresource,
-            object: wanted.config.clone(),
-            base: wanted.base,
+            verb: configuration.base.map_or(Verb::Create, |_| Verb::Update),
+            key: configuration.key.clone(),
+            subresource: configuration.subresource,
+            object: configuration.config.clone(),
+            base: configuration.base,
         };
         let objects = result.as_ref().map(std::slice::from_ref);
         self.record(author, &[write], &[annotations], since, objects)
@@ -59,10 +61,10 @@ impl Registry {
         result
     }
 
-    async fn apply_wanted(
+    async fn apply_configuration(
         &self,
         author: Author<'_>,
-        wanted: ApplyConfiguration<'_>,
+        configuration: ApplyConfiguration<'_>,
         annotations: &Annotations,
     ) -> Result<Arc<Object>, CommitError> {
         let ApplyConfiguration {
@@ -70,7 +72,7 @@ impl Registry {
             subresource,
             config,
             base,
-        } = wanted;
+        } = configuration;
         let version = config["apiVersion"].as_str().unwrap_or_default();
         let served = self
             .index()

@@ -87,11 +87,11 @@ impl Registry {
             if verdict.level < level {
                 return None;
             }
-            let read = match audit::are_confidential(attributes) {
+            let result = match audit::are_confidential(attributes) {
                 true => Err(audit::CONFIDENTIAL),
                 false => audit::line("application/json", &bytes(), verdict.omit_managed_fields),
             };
-            match read {
+            match result {
                 Ok(line) => Some(line),
                 Err(why) => {
                     annotations.add_own("audit", &format!("omitted-{name}"), why);

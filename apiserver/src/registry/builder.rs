@@ -11,7 +11,7 @@ use super::index::{Index, InstallError};
 use crate::resource::Group;
 
 /// Builder of a [`Registry`]: handlers that write through the registry are created with its [`handle`], and
-/// the groups with these handlers complete it.
+/// the groups with these handlers complete the registry.
 ///
 /// [`handle`]: RegistryBuilder::handle
 #[must_use = "nothing is served before it is built"]

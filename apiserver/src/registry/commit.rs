@@ -13,11 +13,12 @@ use crate::registry::transaction::{Author, Origin, Transaction};
 use crate::registry::{CONFLICT_ATTEMPTS, Registry};
 
 impl Registry {
-    /// Admits and validates `writes` as writes by `author`, in order: each sees the earlier ones. Then
-    /// commits them as one list under `guards`. Returns the stored objects, one per write.
+    /// Admits and validates `writes` as writes by `author`, in order: each write sees the earlier writes.
+    /// Then commits them as one list under `guards`. Returns the stored objects, one per write.
     ///
-    /// Reason why nothing was written: a concurrent write, or the first refusal in the words for that
-    /// user's own request.
+    /// # Errors
+    /// Reason why nothing was written: a concurrent write, or the first refusal, as for a request of that
+    /// user.
     pub async fn commit(
         &self,
         author: Author<'_>,
@@ -43,9 +44,9 @@ impl Registry {
         let result = self
             .apply(origin, author, &writes, guards, dry_run, &mut notes)
             .await;
-        if let Some(recorded) = &origin.annotations {
+        if let Some(annotations) = &origin.annotations {
             let all = notes.iter().flat_map(Annotations::all);
-            all.for_each(|(key, value)| recorded.add(key, value));
+            all.for_each(|(key, value)| annotations.add(key, value));
         }
         if !dry_run {
             self.record(author, &writes, &notes, since, result.as_deref())
@@ -77,7 +78,7 @@ impl Registry {
             match transaction.commit().await {
                 Ok(objects) => return Ok(objects),
                 Err(StoreError::Conflict { key, .. })
-                    if attempt < CONFLICT_ATTEMPTS && self.is_free(writes, &key) =>
+                    if attempt < CONFLICT_ATTEMPTS && self.is_repeatable(writes, &key) =>
                 {
                     attempt += 1;
                 }
@@ -88,7 +89,7 @@ impl Registry {
 
     /// Whether the list writes the object at `key` in any state, so that the commit can be repeated after a
     /// concurrent write of this object.
-    fn is_free(&self, writes: &[Write], key: &Key) -> bool {
+    fn is_repeatable(&self, writes: &[Write], key: &Key) -> bool {
         let mut of_key = writes
             .iter()
             .filter(|write| self.stored_key(write) == *key)

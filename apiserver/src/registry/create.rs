@@ -45,7 +45,7 @@ impl Registry {
         let mut intent = body()?;
         let mut draw = NameDraw::of(intent.value())?;
         let requested = draw.requested.clone();
-        let writing = WriteInput {
+        let input = WriteInput {
             served,
             index: self.index(),
             chain: self.chain(),
@@ -57,12 +57,12 @@ impl Registry {
         let mut attempt = 1;
         loop {
             draw.name(intent.value_mut());
-            let settled = writing.create(intent).await?;
-            let draft = prepare::draft(served, &settled)?;
+            let admitted = input.create(intent).await?;
+            let draft = prepare::draft(served, &admitted)?;
             let stored = match hooked {
-                Some(hooked) => hooked.insert(draft, settled.guards).await,
+                Some(hooked) => hooked.insert(draft, admitted.guards).await,
                 None => {
-                    let object = self.insert(served, actor, draft, settled.guards).await;
+                    let object = self.insert(served, actor, draft, admitted.guards).await;
                     object.map(|object| StoredObject {
                         object,
                         is_extended: false,
@@ -70,9 +70,12 @@ impl Registry {
                 }
             };
             match stored {
-                Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => draw.attempt += 1,
-                Err(StoreError::AlreadyExists { key }) if draw.generated() => {
-                    return Err(CommitError::new(WriteRefusal::Exists, draw.gave_up(served, &key)));
+                Err(StoreError::AlreadyExists { .. }) if draw.has_attempts_left() => draw.attempt += 1,
+                Err(StoreError::AlreadyExists { key }) if draw.is_generated() => {
+                    return Err(CommitError::new(
+                        WriteRefusal::Exists,
+                        draw.no_free_name(served, &key),
+                    ));
                 }
                 Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
                 result => return result.map_err(|error| errors::of_commit(error, served)),
@@ -103,7 +106,7 @@ impl Registry {
     }
 }
 
-/// The name of a new object: a requested one, or one generated until it is free.
+/// The name of a new object: the requested name, or a name that is generated again until it is free.
 struct NameDraw {
     /// The name in the request; empty when it is generated.
     requested: String,
@@ -132,21 +135,21 @@ impl NameDraw {
         })
     }
 
-    fn generated(&self) -> bool {
+    fn is_generated(&self) -> bool {
         !self.prefix.is_empty()
     }
 
     fn name(&self, value: &mut Value) {
-        if self.generated() {
+        if self.is_generated() {
             system::metadata(value).insert("name".to_owned(), names::generate(&self.prefix).into());
         }
     }
 
-    fn may_go_on(&self) -> bool {
-        self.generated() && self.attempt < NAME_ATTEMPTS
+    fn has_attempts_left(&self) -> bool {
+        self.is_generated() && self.attempt < NAME_ATTEMPTS
     }
 
-    fn gave_up(&self, served: &ServedVersion, key: &Key) -> Status {
+    fn no_free_name(&self, served: &ServedVersion, key: &Key) -> Status {
         let mut status = Status::already_exists(served.name, &key.name).retry_after(1);
         status.message = format!(
             "{} \"{}\" already exists, the server was not able to generate a unique name for the object",

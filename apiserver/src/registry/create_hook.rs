@@ -17,7 +17,7 @@ use crate::actor::Actor;
 use crate::call::Warnings;
 use crate::served::ServedVersion;
 
-/// An object that a client has just created.
+/// An object that a client creates.
 #[derive(Clone)]
 pub struct CreatedObject {
     /// Resource that the client named.
@@ -36,7 +36,7 @@ pub struct CreatedObject {
 
 /// Writes that are committed in one transaction with a new object.
 pub struct Extension {
-    /// User for their admission.
+    /// User of the writes, for admission.
     pub user: UserInfo,
     /// Field manager of the writes.
     pub manager: String,
@@ -46,8 +46,8 @@ pub struct Extension {
     pub writes: Vec<Write>,
     /// Further conditions of the commit.
     pub guards: Vec<Guard>,
-    /// Function that is called when the transaction is committed; dropped where the object is stored without
-    /// the additional writes.
+    /// Function that is called when the transaction is committed; dropped if the object is stored without the
+    /// additional writes.
     pub on_commit: OnCommit,
 }
 
@@ -69,13 +69,13 @@ pub trait CreateHook: Send + Sync + 'static {
     fn concerns(&self, resource: GroupResource) -> bool;
 
     /// Returns the writes to commit in one transaction with the object, which has passed admission and has no
-    /// revision yet. Not called in a dry run, nor where the store commits one write at a time.
+    /// revision yet. Not called in a dry run, nor where other processes write to the store.
     async fn extend(&self, _creating: &CreatedObject) -> Option<Extension> {
         None
     }
 
-    /// Returns the object for the answer, where its transaction was not extended. The create itself is
-    /// complete (except in a dry run), so a problem here is a warning.
+    /// Returns the object for the answer, if its transaction was not extended. The create itself is complete
+    /// (except in a dry run), so a problem here is a warning.
     async fn created(&self, created: CreatedObject) -> Arc<Object>;
 }
 
@@ -119,15 +119,15 @@ impl Registry {
             return Ok(stored.object);
         }
         let after = hook.created(hooked.created(stored.object)).await;
-        // In a dry run, the hook's writes are based on a state in which the object is stored.
+        // In a dry run, the hook may return a state that appears to be stored, so the revision is removed.
         Ok(match actor.dry_run && after.revision() != Revision(0) {
             true => Arc::new(after.draft().unstored()),
             false => after,
         })
     }
 
-    /// Commits `first` and the writes of `extension`. Returns the first object after the last of the
-    /// writes.
+    /// Commits `first` and the writes of `extension`. Returns the first object as the last of the writes
+    /// leaves it.
     async fn commit_extended(
         &self,
         store: Arc<dyn Store>,
@@ -190,7 +190,7 @@ impl HookedCreate<'_> {
         }
     }
 
-    /// Stores `draft` under `guards`: with the writes of the hook, or alone where there are none or
+    /// Stores `draft` under `guards`: with the writes of the hook, or alone if there are no such writes or
     /// they are refused.
     ///
     /// # Errors
@@ -215,7 +215,7 @@ impl HookedCreate<'_> {
         })
     }
 
-    /// Commits `draft` and the writes of the hook; commits nothing where there are none, or they are
+    /// Commits `draft` and the writes of the hook; commits nothing if there are no such writes or they are
     /// refused.
     async fn commit_with_hook(
         &self,
@@ -238,8 +238,8 @@ impl HookedCreate<'_> {
         let (registry, store) = (Arc::clone(self.registry), Arc::clone(store));
         // The commit is a separate task: the hook is notified even when the client disconnects, and a panic
         // does not end the create.
-        let committing = tokio::spawn(async move { registry.commit_extended(store, first, extension).await });
-        match committing.await {
+        let task = tokio::spawn(async move { registry.commit_extended(store, first, extension).await });
+        match task.await {
             Ok(Ok(object)) => Ok(Some(object)),
             Ok(Err(WriteFailure::Store(error))) if is_about(&error, &key, guards) => Err(error),
             Ok(Err(refusal)) => {

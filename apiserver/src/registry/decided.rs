@@ -10,8 +10,8 @@ use serde_json::Value;
 /// content.
 ///
 /// `decided` is the object as the process would write it, `stored` the object before the write (null for a
-/// new one), `changed` the object after admission. Admission may change all fields that the write itself does
-/// not change.
+/// new object), `changed` the object after admission. Admission may change all fields that the write itself
+/// does not change.
 pub(super) fn overruled(
     (resource, name): (GroupResource, &str),
     user: &str,

@@ -41,24 +41,24 @@ impl Registry {
     ) -> Result<DeleteOutcome, CommitError> {
         let mut retries = Retries::of(target, actor.dry_run)?;
         loop {
-            let tried = async {
+            let attempt = async {
                 let current = retries.current(target).await?;
                 options.check_preconditions(target.served.name, &current)?;
                 let guards = prepare::admit_delete(self.chain(), target.served, &actor, &current).await?;
                 let pending = pending_state(target.served, &actor, options.propagation, &current);
-                settle(target, actor, &current, pending, guards).await
+                apply_deletion(target, actor, &current, pending, guards).await
             };
-            match tried.await {
+            match attempt.await {
                 Ok(deleted) => return Ok(deleted),
                 // A violated precondition on the resource version is reported at the next attempt.
-                Err(error) if retries.again(&error) => {}
+                Err(error) if retries.retry(&error) => {}
                 Err(error) => return Err(error.into_error(target.served)),
             }
         }
     }
 }
 
-/// The object marked as being deleted; `None` when no finalizer holds it.
+/// The object marked as being deleted; `None` when neither a finalizer nor its kind holds it.
 pub(crate) fn pending_state(
     served: &ServedVersion,
     actor: &Actor<'_>,
@@ -100,7 +100,7 @@ fn finalizers(served: &ServedVersion, propagation: Option<Propagation>, current:
     list
 }
 
-async fn settle(
+async fn apply_deletion(
     target: Target<'_>,
     actor: Actor<'_>,
     current: &Arc<Object>,

@@ -104,8 +104,9 @@ impl Index {
     /// Returns the resource whose objects have `api_version` and are stored as `stored`.
     pub(crate) fn storing(&self, stored: GroupResource, api_version: &str) -> Option<&ServedVersion> {
         let all = self.resources.values().flatten();
-        let mut found = all.filter(|served| served.stored == stored && *served.api_version == *api_version);
-        found.next().map(|served| &**served)
+        let mut matching =
+            all.filter(|served| served.stored == stored && *served.api_version == *api_version);
+        matching.next().map(|served| &**served)
     }
 
     /// Returns the resource in its preferred version.

@@ -27,8 +27,8 @@ impl WriteInput<'_> {
     }
 
     /// Returns `value` with the keeper's fields restored from `live`, the served form of `stored`. The client
-    /// gets a warning where that changes a field.
-    pub(super) fn kept(&self, stored: &Object, live: &Value, value: Value) -> Value {
+    /// gets a warning if this changes a field.
+    pub(super) fn with_kept_fields(&self, stored: &Object, live: &Value, value: Value) -> Value {
         let Some(keeper) = self.served.kind().keeper() else {
             return value;
         };
@@ -71,7 +71,8 @@ pub(crate) fn own_name(keeper: Keeper, manager: &str) -> Result<(), String> {
     ))
 }
 
-/// Whether `conflicts` are about fields of the keeper: an apply with force does not take over these.
+/// Whether one of `conflicts` is about fields of the keeper. An apply with force does not take over such
+/// fields.
 pub(crate) fn concerns(keeper: Keeper, conflicts: &[Conflict]) -> bool {
     conflicts.iter().any(|conflict| {
         conflict.owner.operation == Operation::Apply && conflict.owner.manager == keeper.manager

@@ -1,7 +1,7 @@
 //! Ownership of fields: the effect of a write on the managed fields of an object.
 //!
-//! The rules are in the crate `berth-apply`. This module has the facts about a kind that it needs (its
-//! versions, and the fields that a write through a resource cannot set), and the managed fields before
+//! The rules are in the crate `berth-apply`. This module has the facts about a kind that the crate needs (the
+//! kind's versions, and the fields that a write through a resource cannot set), and the managed fields before
 //! a write.
 
 use std::borrow::Cow;
@@ -99,7 +99,7 @@ impl Versions for StoredVersions<'_> {
         }
         let mut value = object.clone();
         old.kind().to_stored(old.version, &mut value);
-        // An object without a name has no content yet, either.
+        // An object cannot be created without a name: the empty state before a create stays unchanged.
         match Object::new(&value, Revision(0)) {
             Ok(stored) => Cow::Owned(new.kind().to_served(new.version, &stored).unwrap_or(value)),
             Err(_) => Cow::Borrowed(object),
@@ -122,7 +122,7 @@ pub(crate) struct Ownership<'a> {
 }
 
 impl<'a> Ownership<'a> {
-    /// Describes a write in `via` by `manager`.
+    /// Describes a write by `manager`; `via` is the kind of the write.
     pub(crate) fn new(
         index: &'a Index,
         served: &'a ServedVersion,
@@ -155,30 +155,30 @@ impl<'a> Ownership<'a> {
         }
     }
 
-    /// Managed fields of the new object `value`, whose body had the managed fields `sent`.
-    pub(crate) fn created(&self, value: &Value, sent: Option<&Value>) -> Managers {
-        let before = Managers::of_request(sent, Managers::default());
+    /// Managed fields of the new object `value`, whose body had the managed fields `sent_fields`.
+    pub(crate) fn created(&self, value: &Value, sent_fields: Option<&Value>) -> Managers {
+        let before = Managers::of_request(sent_fields, Managers::default());
         before.update(&self.versions, &empty_state(value), value, &self.writer())
     }
 
-    /// Managed fields of `value`, which replaces `stored` and whose body had the managed fields `sent`;
-    /// `live` is `stored` in the served version.
+    /// Managed fields of `value`, which replaces `stored`, and whose body had the managed fields
+    /// `sent_fields`; `live` is `stored` in the served version.
     pub(crate) fn updated(
         &self,
         stored: &Object,
         live: &Value,
         value: &Value,
-        sent: Option<&Value>,
+        sent_fields: Option<&Value>,
     ) -> Managers {
         let stored_managers = of_stored(stored);
         let before = match self.via {
             Via::Subresource(_) => stored_managers,
-            Via::Create | Via::Update => Managers::of_request(sent, stored_managers),
+            Via::Create | Via::Update => Managers::of_request(sent_fields, stored_managers),
         };
         before.update(&self.versions, live, value, &self.writer())
     }
 
-    /// Applies `config` to `stored`, which is `live` in the served version; to an empty object where none is
+    /// Applies `config` to `stored`, which is `live` in the served version; to an empty object if none is
     /// stored.
     pub(crate) fn applied(
         &self,
@@ -226,9 +226,9 @@ pub(crate) fn put(value: &mut Value, managers: &Managers) {
 
 /// Managed fields after admission, which received `before` and returned `list`.
 pub(crate) fn after_admission(before: Managers, list: Option<&Value>, warnings: &Warnings) -> Managers {
-    let left = list.map_or_else(|| Ok(Managers::default()), Managers::decode_value);
-    match left {
-        Ok(left) if left.validate().is_empty() => left,
+    let managers = list.map_or_else(|| Ok(Managers::default()), Managers::decode_value);
+    match managers {
+        Ok(managers) if managers.validate().is_empty() => managers,
         _ => {
             warnings.add(
                 ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated \

@@ -30,7 +30,7 @@ impl<'a> Actor<'a> {
     }
 }
 
-/// Subject of `request` for policies and webhooks; its object is in the version `held`.
+/// Subject of `request` for policies and webhooks; the object is in the version `held`.
 fn subject<'a>(served: &'a ServedVersion, request: &'a Request<'a>, held: &'a str) -> Subject<'a> {
     Subject {
         request,
@@ -74,7 +74,7 @@ impl WriteInput<'_> {
         };
         self.to_stored(&mut value);
         system::on_create(&mut value, self.served, self.namespace, self.actor.now);
-        self.settle(value, managers, None).await
+        self.admit(value, managers, None).await
     }
 
     /// Prepares the next state of `stored`: `intent` is decoded, in the served version.
@@ -83,8 +83,8 @@ impl WriteInput<'_> {
         intent: WriteIntent,
         stored: &Object,
     ) -> Result<AdmittedObject, Status> {
-        // The parsed tree is not cached with the object, which is about to be replaced: it is several times
-        // as large.
+        // The parsed tree is not cached with the object, which is about to be replaced: the tree is several
+        // times as large as the object.
         let parse = || stored.parse_unmanaged();
         let (mut value, managers, old) = match intent {
             WriteIntent::Sent(value) => self.updated(value, stored, parse())?,
@@ -100,20 +100,20 @@ impl WriteInput<'_> {
             self.refuse(system::deletion_changes(&value, &old), &value)?;
         }
         let value = self.confine(value, &old);
-        self.settle(value, managers, Some((stored, &old))).await
+        self.admit(value, managers, Some((stored, &old))).await
     }
 
-    /// Completes the body of a create, and returns its managed fields.
+    /// Completes the body of a create, and computes its managed fields.
     fn created(&self, mut value: Value) -> Result<(Value, Managers), Status> {
         self.complete(&mut value);
         self.served.kind().read_body(None, &mut value);
-        let sent = self.managed_fields(&mut value)?;
-        let managers = self.ownership().created(&value, sent.as_ref());
+        let sent_fields = self.managed_fields(&mut value)?;
+        let managers = self.ownership().created(&value, sent_fields.as_ref());
         Ok((value, managers))
     }
 
-    /// Completes the body of an update of `stored`, whose parsed form is `old`, and returns its managed
-    /// fields.
+    /// Completes the body of an update of `stored`, whose parsed form is `old`, and computes its managed
+    /// fields. Returns both, and `old`.
     fn updated(
         &self,
         mut value: Value,
@@ -122,14 +122,16 @@ impl WriteInput<'_> {
     ) -> Result<(Value, Managers, Value), Status> {
         self.complete(&mut value);
         self.served.kind().read_body(Some(&old), &mut value);
-        let mut sent = self.managed_fields(&mut value)?;
+        let mut sent_fields = self.managed_fields(&mut value)?;
         let live = render::converted(self.served, stored);
         let live = live.as_ref().unwrap_or(&old);
         if self.is_kept_by_another()? {
-            sent = None;
-            value = self.kept(stored, live, value);
+            sent_fields = None;
+            value = self.with_kept_fields(stored, live, value);
         }
-        let managers = self.ownership().updated(stored, live, &value, sent.as_ref());
+        let managers = self
+            .ownership()
+            .updated(stored, live, &value, sent_fields.as_ref());
         Ok((value, managers, old))
     }
 
@@ -140,7 +142,7 @@ impl WriteInput<'_> {
         Ok(value)
     }
 
-    /// Fills in the defaults of every body.
+    /// Removes duplicate owner references, and fills in defaults.
     fn complete(&self, value: &mut Value) {
         self.deduplicate_owners(value);
         self.default(value);
@@ -156,15 +158,15 @@ impl WriteInput<'_> {
         self.served.kind().schema(self.served.version).default(value);
     }
 
-    /// Removes the managed fields from a body and returns them.
+    /// Removes the managed fields from a body and returns them. The error is 422 if they are invalid.
     fn managed_fields(&self, value: &mut Value) -> Result<Option<Value>, Status> {
-        let sent = ownership::take(value);
-        if let (Some(list), Via::Create | Via::Update) = (&sent, self.via) {
+        let sent_fields = ownership::take(value);
+        if let (Some(list), Via::Create | Via::Update) = (&sent_fields, self.via) {
             // A list that cannot be parsed counts as absent.
             let errors = Managers::decode_value(list).map(|managers| managers.validate());
             self.refuse(errors.unwrap_or_default(), value)?;
         }
-        Ok(sent)
+        Ok(sent_fields)
     }
 
     fn deduplicate_owners(&self, value: &mut Value) {
@@ -186,18 +188,18 @@ impl WriteInput<'_> {
     }
 
     /// Prepares an object that is returned to the client, or stored by the program: `value` is decoded, and
-    /// replaces `old` if there is one. It needs no name and gets no system fields.
+    /// replaces `old` if there is one. The object needs no name and gets no system fields.
     pub(crate) async fn answer(&self, old: Option<&Value>, value: Value) -> Result<Value, Status> {
         let request = self.request(old);
         let subject = subject(self.served, &request, self.served.version);
-        let admitted = AdmissionSubject {
+        let admission_subject = AdmissionSubject {
             request: &request,
             subject: Some(&subject),
             purpose: Purpose::Answer,
         };
         let mut finish = |value: Value| self.prepare_answer(old, value);
         let admission = self.actor.admission(self.chain);
-        let (value, _) = admission.admit(admitted, value, &mut finish).await?;
+        let (value, _) = admission.admit(admission_subject, value, &mut finish).await?;
         Ok(value)
     }
 
@@ -229,7 +231,7 @@ impl WriteInput<'_> {
         value["kind"] = served.info().kind.into();
     }
 
-    async fn settle(
+    async fn admit(
         &self,
         value: Value,
         managers: Managers,
@@ -246,29 +248,29 @@ impl WriteInput<'_> {
         let parsed = before.filter(|_| consults).map(|(stored, _)| stored.parse());
         let client_request = self.request(parsed.as_ref().or(old));
         let subject = subject(self.served, &client_request, storage_version);
-        let admitted = AdmissionSubject {
+        let admission_subject = AdmissionSubject {
             request: &request,
             subject: consults.then_some(&subject),
             purpose: Purpose::Store,
         };
-        let mut storing = ObjectToStore {
-            writing: self,
+        let mut candidate = ObjectToStore {
+            input: self,
             old,
             managers,
-            sent: None,
+            system_fields: None,
             decided: None,
             is_final: false,
         };
         let admission = self.actor.admission(self.chain);
-        let (value, guards) = admission.admit(admitted, value, &mut storing).await?;
+        let (value, guards) = admission.admit(admission_subject, value, &mut candidate).await?;
         Ok(AdmittedObject {
             value,
-            managers: storing.managers,
+            managers: candidate.managers,
             guards,
         })
     }
 
-    /// Filters the `errors` that this write can correct. Problems outside of the status existed before a
+    /// Returns those of `errors` that this write can correct. Problems outside of the status existed before a
     /// write of the status, and must not prevent it (kube-apiserver's validation ratcheting).
     fn correctable(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         if matches!(self.via, Via::Subresource("status")) {
@@ -321,37 +323,38 @@ impl WriteInput<'_> {
 
 /// An object during admission.
 struct ObjectToStore<'a> {
-    writing: &'a WriteInput<'a>,
+    input: &'a WriteInput<'a>,
     old: Option<&'a Value>,
     managers: Managers,
     /// Fields that only the server sets, with their values before policies and webhooks changed the object.
-    sent: Option<SystemFields>,
-    /// Content of a write by the process itself, as recorded.
+    system_fields: Option<SystemFields>,
+    /// Content of a write by the process itself, before policies and webhooks changed it.
     decided: Option<Value>,
+    /// Whether policies and webhooks can no longer change the object.
     is_final: bool,
 }
 
 impl Candidate for ObjectToStore<'_> {
     fn show(&mut self, value: &mut Value) {
-        self.sent = (!self.is_final).then(|| SystemFields::of(value));
-        self.decided = (!self.is_final && self.writing.actor.decided).then(|| value.clone());
+        self.system_fields = (!self.is_final).then(|| SystemFields::of(value));
+        self.decided = (!self.is_final && self.input.actor.decided).then(|| value.clone());
         ownership::put(value, &self.managers);
     }
 
     fn hide(&mut self, value: &mut Value, changers: &[Arc<str>]) -> Result<(), Status> {
         let managed_fields = ownership::take(value);
-        if let Some(sent) = self.sent.take() {
+        if let Some(system_fields) = self.system_fields.take() {
             let managers = std::mem::take(&mut self.managers);
-            let warnings = self.writing.actor.warnings;
+            let warnings = self.input.actor.warnings;
             self.managers = ownership::after_admission(managers, managed_fields.as_ref(), warnings);
-            sent.restore(value, self.writing.served);
+            system_fields.restore(value, self.input.served);
         }
         match (self.decided.take(), changers) {
             (None, _) | (_, []) => Ok(()),
             (Some(decided), changers) => {
                 let WriteInput {
                     served, actor, name, ..
-                } = *self.writing;
+                } = *self.input;
                 let objects = [&decided, self.old.unwrap_or(&Value::Null), value];
                 decided::overruled((served.name, name), &actor.user.name, changers, objects)
             }
@@ -359,16 +362,16 @@ impl Candidate for ObjectToStore<'_> {
     }
 
     fn finish(&mut self, mut value: Value) -> Result<Value, Status> {
-        let writing = self.writing;
-        let (served, old) = (writing.served, self.old);
+        let input = self.input;
+        let (served, old) = (input.served, self.old);
         self.is_final = true;
         if let Some(old) = old {
-            // Admission must change only the fields that the write may change.
-            value = writing.confine(value, old);
+            // Admission may have changed fields that the write must not change.
+            value = input.confine(value, old);
         }
         let kind = served.kind();
         let schema = kind.schema(served.info().storage_version);
-        let write = writing.write(old);
+        let write = input.write(old);
         schema.default(&mut value);
         kind.prepare(&write, &mut value);
         if let Some(old) = old
@@ -377,12 +380,12 @@ impl Candidate for ObjectToStore<'_> {
             system::count_generation(&mut value, old);
         }
         let mut errors = validation::metadata(&value, served, old);
-        errors.extend(writing.correctable(schema.validate(&value)));
+        errors.extend(input.correctable(schema.validate(&value)));
         field::add_about_others(&mut errors, kind.validate(&write, &value));
         field::add_about_others(&mut errors, kind.own_rules(&write, &value));
-        writing.refuse(errors, &value)?;
+        input.refuse(errors, &value)?;
         for warning in validation::finalizer_warnings(&value, served, old) {
-            writing.actor.warnings.add(warning);
+            input.actor.warnings.add(warning);
         }
         Ok(value)
     }
@@ -408,13 +411,15 @@ pub(crate) async fn admit_delete(
         dry_run: actor.dry_run,
     };
     let subject = subject(served, &request, served.info().storage_version);
-    let admitted = AdmissionSubject {
+    let admission_subject = AdmissionSubject {
         request: &request,
         subject: Some(&subject),
         purpose: Purpose::Store,
     };
     let admission = actor.admission(chain);
-    let (_, guards) = admission.admit(admitted, Value::Null, &mut Deletion).await?;
+    let (_, guards) = admission
+        .admit(admission_subject, Value::Null, &mut Deletion)
+        .await?;
     Ok(guards)
 }
 
@@ -424,21 +429,21 @@ pub(crate) fn is_moved(error: &StoreError) -> bool {
 }
 
 /// Serializes the admitted object to a draft.
-pub(crate) fn draft(served: &ServedVersion, settled: &AdmittedObject) -> Result<Draft, Status> {
-    let managed = settled.managers.encode();
-    Draft::managed(&settled.value, managed.as_bytes())
-        .map_err(|malformed| invalid_object(served, &settled.value, malformed))
+pub(crate) fn draft(served: &ServedVersion, admitted: &AdmittedObject) -> Result<Draft, Status> {
+    let managed = admitted.managers.encode();
+    Draft::managed(&admitted.value, managed.as_bytes())
+        .map_err(|malformed| invalid_object(served, &admitted.value, malformed))
 }
 
-/// Serializes the admitted object to a draft that replaces `stored`; the stored object itself is returned
-/// where they differ only in the times of managers.
+/// Serializes the admitted object to a draft that replaces `stored`; the draft is the stored object itself if
+/// both differ only in the times of managers.
 pub(crate) fn draft_over(
     served: &ServedVersion,
-    settled: &AdmittedObject,
+    admitted: &AdmittedObject,
     stored: &Object,
 ) -> Result<Draft, Status> {
-    let draft = draft(served, settled)?;
-    if draft.same_but_managed(stored) && ownership::of_stored(stored).same_but_times(&settled.managers) {
+    let draft = draft(served, admitted)?;
+    if draft.same_but_managed(stored) && ownership::of_stored(stored).same_but_times(&admitted.managers) {
         return Ok(stored.draft());
     }
     Ok(draft)

@@ -64,14 +64,15 @@ impl WriteFailure {
 ///
 /// On a shared store (etcd) a linearizable read costs a round trip. The cache is nearly always current, and
 /// the write is a compare-and-swap on the revision on which it was judged; so the first attempt reads the
-/// cache. Only a success of that attempt is final: a rejected write is judged again on a fresh read.
+/// cache. Only a success of the first attempt is final: a rejected write is judged again on a fresh read.
 pub(crate) struct Retries {
     at: At,
     attempts: usize,
 }
 
 impl Retries {
-    /// Creates the policy. A dry run has no guards, so it reads the newest state at once.
+    /// Creates the policy. The first attempt of a dry run reads the newest state, since no commit detects an
+    /// outdated state.
     pub(crate) fn of(target: Target<'_>, dry_run: bool) -> Result<Self, Status> {
         let at = match target.store()?.is_shared() && !dry_run {
             true => At::Any,
@@ -85,13 +86,13 @@ impl Retries {
         target.read(self.at).await
     }
 
-    /// Whether a refused write is to be tried again.
-    pub(crate) fn again(&mut self, refused: &WriteFailure) -> bool {
-        if self.at == At::Any && refused.is_verdict() {
+    /// Whether the write is to be tried again after `failure`.
+    pub(crate) fn retry(&mut self, failure: &WriteFailure) -> bool {
+        if self.at == At::Any && failure.is_verdict() {
             self.at = At::Latest;
             return true;
         }
         self.attempts += 1;
-        refused.is_moved() && self.attempts < CONFLICT_ATTEMPTS
+        failure.is_moved() && self.attempts < CONFLICT_ATTEMPTS
     }
 }

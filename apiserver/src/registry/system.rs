@@ -23,8 +23,8 @@ const IMMUTABLE: [&str; 7] = [
 /// Fields that clients may send and that are not stored: self links are obsolete.
 const DROPPED: [&str; 2] = ["selfLink", "resourceVersion"];
 
-/// Returns the object's metadata, created where it is missing. Decoding has rejected metadata that are not an
-/// object.
+/// Returns the object's metadata, which are created if they are missing. Decoding has rejected metadata that
+/// are not an object.
 pub(crate) fn metadata(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = Value::Object(Map::new());
@@ -63,8 +63,8 @@ pub(crate) fn on_create(value: &mut Value, served: &ServedVersion, namespace: &s
     }
 }
 
-/// Errors for all attempts to set or change fields of a deletion. Removing them is no error: they are
-/// restored.
+/// Errors for setting `deletionTimestamp`, and for setting or changing `deletionGracePeriodSeconds`. Other
+/// changes of these fields are no errors: the stored values are restored.
 pub(crate) fn deletion_changes(value: &Value, old: &Value) -> Vec<FieldError> {
     let field = |object: &Value, name: &str| object["metadata"][name].clone();
     let mut errors = Vec::new();
@@ -87,8 +87,8 @@ pub(crate) fn deletion_changes(value: &Value, old: &Value) -> Vec<FieldError> {
 }
 
 /// Keeps the first of owner references that are equal in every field, and returns the warning for the client
-/// where there were more. References with one UID that differ in other fields stay: only their writer knows
-/// which one is right.
+/// if there were more. References with one UID that differ in other fields stay: only their writer knows the
+/// right reference.
 pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
     let owners = value
         .get_mut("metadata")?
@@ -138,8 +138,8 @@ pub(crate) fn keep_status(value: &mut Value, old: &Value) {
     }
 }
 
-/// Restores everything but the status, for an update of the status. Metadata are kept as far as the kind
-/// allows.
+/// Restores everything but the status, for an update of the status. The client's metadata are kept as far as
+/// the kind allows.
 pub(crate) fn only_status(mut value: Value, old: &Value, rule: StatusMetadata) -> Value {
     let mut result = old.clone();
     let mut take = |field: &str| value.as_object_mut().and_then(|fields| fields.remove(field));
@@ -147,12 +147,12 @@ pub(crate) fn only_status(mut value: Value, old: &Value, rule: StatusMetadata) -
         Some(status) => result["status"] = status,
         None => remove(&mut result, "status"),
     }
-    let written = match rule {
+    let new_metadata = match rule {
         StatusMetadata::Stay => None,
         StatusMetadata::Written | StatusMetadata::WrittenButLabels => take("metadata"),
     };
-    if let Some(written) = written {
-        let before = std::mem::replace(&mut result["metadata"], written);
+    if let Some(new_metadata) = new_metadata {
+        let before = std::mem::replace(&mut result["metadata"], new_metadata);
         if rule == StatusMetadata::WrittenButLabels {
             let fields = metadata(&mut result);
             match before.get("labels") {
@@ -170,8 +170,7 @@ fn remove(value: &mut Value, field: &str) {
     }
 }
 
-/// Fields that only the server sets on a new object. They are restored when policies or webhooks have changed
-/// the object.
+/// Fields that only the server sets. They are restored when policies or webhooks have changed the object.
 pub(super) struct SystemFields(Value);
 
 impl SystemFields {
@@ -198,7 +197,7 @@ pub(crate) fn count_generation(value: &mut Value, old: &Value) {
     }
 }
 
-/// Increments the generation, where the object has one.
+/// Increments the generation, if the object has a generation.
 pub(crate) fn raise_generation(value: &mut Value) {
     if let Some(generation) = value["metadata"]["generation"].as_i64() {
         metadata(value).insert("generation".to_owned(), generation.saturating_add(1).into());
@@ -218,8 +217,9 @@ fn differs_in_substance(new: &Value, old: &Value) -> bool {
             .any(|(name, value)| old.get(name) != Some(value))
 }
 
-/// Maps and lists of metadata that are absent when they are empty.
+/// Maps of metadata that count as absent when they are empty.
 const MAPS: [&str; 2] = ["annotations", "labels"];
+/// Lists of metadata that count as absent when they are empty.
 const LISTS: [&str; 2] = ["finalizers", "ownerReferences"];
 
 /// Removes metadata fields that count as absent: Kubernetes' own encoders write `null`, or an empty list or
@@ -253,8 +253,8 @@ pub(crate) fn drop_nulls(value: &mut Value) {
 
 /// Checks that the object is in the namespace of the request. An object without a namespace is valid.
 pub(crate) fn check_namespace(value: &Value, served: &ServedVersion, namespace: &str) -> Result<(), Status> {
-    let own = text(value, "namespace");
-    if served.info().namespaced() && !own.is_empty() && own != namespace {
+    let object_namespace = text(value, "namespace");
+    if served.info().namespaced() && !object_namespace.is_empty() && object_namespace != namespace {
         return Err(Status::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
         ));

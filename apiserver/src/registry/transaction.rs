@@ -1,5 +1,5 @@
-//! Transactions: writes that are prepared one after the other, where each sees the earlier ones, and that are
-//! committed to one store at once.
+//! Transactions: writes that are prepared one after the other, so that each sees the earlier writes, and that
+//! are committed together to one store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use crate::served::ServedVersion;
 /// Author of in-process writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Author<'a> {
-    /// User for their admission.
+    /// User of the writes, for admission.
     pub user: &'a UserInfo,
     /// Field manager of the writes.
     pub manager: &'a str,
-    /// Cause of the writes, for audit events; `None` where a request is the cause, which has an event of its
+    /// Cause of the writes, for audit events; `None` if a request is the cause, which has an event of its
     /// own.
     pub cause: Option<&'a str>,
 }
@@ -36,7 +36,7 @@ pub struct Author<'a> {
 pub(super) struct Origin {
     /// Warnings for the client; warnings of in-process writes are dropped.
     pub(super) warnings: Option<Warnings>,
-    /// Annotations of the request that has the list of writes; in-process writes have events of their own.
+    /// Annotations of the request that causes the list of writes; in-process writes have events of their own.
     pub(super) annotations: Option<Annotations>,
     /// Whether policies and webhooks were already consulted about the body of a subresource.
     pub(super) asked: bool,
@@ -54,11 +54,11 @@ pub fn share_guards(writes: &[Write], guards: Vec<Guard>) -> Vec<Vec<Guard>> {
     let mut shared = vec![Vec::new(); writes.len()];
     let first_create = writes.iter().position(|write| write.verb == Verb::Create);
     for guard in guards {
-        let place = match guard {
+        let index = match guard {
             Guard::Unchanged { .. } => 0,
             Guard::Fence { .. } => first_create.unwrap_or_default(),
         };
-        if let Some(list) = shared.get_mut(place) {
+        if let Some(list) = shared.get_mut(index) {
             list.push(guard);
         }
     }
@@ -70,6 +70,7 @@ pub fn share_guards(writes: &[Write], guards: Vec<Guard>) -> Vec<Vec<Guard>> {
 pub(super) struct Transaction {
     steps: Vec<Step>,
     results: Vec<Arc<Object>>,
+    /// Objects as the steps leave them; `None` for deleted objects.
     written: HashMap<Key, Option<Arc<Object>>>,
     store: Option<Arc<dyn Store>>,
 }
@@ -120,7 +121,7 @@ impl Registry {
         }
         for warning in warnings.take() {
             match &origin.warnings {
-                Some(recorded) => recorded.add(warning),
+                Some(client_warnings) => client_warnings.add(warning),
                 None => tracing::debug!(
                     user = user.name,
                     warning,
@@ -159,7 +160,7 @@ impl Registry {
         system::drop_nulls(&mut value);
         system::metadata(&mut value).insert("name".to_owned(), name.into());
         let via = Via::Create;
-        let writing = WriteInput {
+        let input = WriteInput {
             served,
             index: self.index(),
             chain: self.chain(),
@@ -168,9 +169,9 @@ impl Registry {
             namespace,
             name,
         };
-        let mut settled = writing.create(WriteIntent::Sent(value)).await?;
-        let guards = std::mem::take(&mut settled.guards);
-        let draft = prepare::draft(served, &settled)?;
+        let mut admitted = input.create(WriteIntent::Sent(value)).await?;
+        let guards = std::mem::take(&mut admitted.guards);
+        let draft = prepare::draft(served, &admitted)?;
         let step = Step {
             subresource: write.subresource,
             ..creation(target.key(), draft, guards)

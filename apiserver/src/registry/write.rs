@@ -51,8 +51,9 @@ pub(crate) enum UpdateOutcome {
 }
 
 impl Registry {
-    /// Stores the next state of an object. `edit` computes it from the current one, in the served version. A
-    /// resource version in its result must be the current one; it may be missing if `unconditional` is set.
+    /// Stores the next state of an object. `edit` computes this state from the current object, in the served
+    /// version. A resource version in the result must be the current version; it may be missing if
+    /// `unconditional` is set.
     pub(crate) async fn update<E: Into<CommitError>>(
         &self,
         target: Target<'_>,
@@ -63,7 +64,7 @@ impl Registry {
     ) -> Result<Arc<Object>, CommitError> {
         let mut retries = Retries::of(target, actor.dry_run)?;
         loop {
-            let tried = async {
+            let attempt = async {
                 let current = retries.current(target).await?;
                 let intent = edit(&current).map_err(Into::into)?;
                 check_base(target.served, intent.value(), &current, unconditional)?;
@@ -75,11 +76,11 @@ impl Registry {
                 let expect = Expect::At(current.revision());
                 Ok(store_next(target, via, next, expect, guards).await?)
             };
-            match tried.await {
+            match attempt.await {
                 Ok(object) => return Ok(object),
                 // A stale resource version from the client is reported at the next attempt; everything else
                 // is judged again.
-                Err(error) if retries.again(&error) => {}
+                Err(error) if retries.retry(&error) => {}
                 Err(error) => return Err(error.into_error(target.served)),
             }
         }
@@ -100,7 +101,7 @@ impl Registry {
             namespace,
             name,
         } = target;
-        let writing = WriteInput {
+        let input = WriteInput {
             served,
             index: self.index(),
             chain: self.chain(),
@@ -109,14 +110,14 @@ impl Registry {
             namespace,
             name,
         };
-        let mut settled = writing.update(intent, current).await?;
-        let guards = std::mem::take(&mut settled.guards);
-        let deleting = current.meta().deletion_timestamp().is_some();
-        let free = deleting
-            && prepare::draft(served, &settled)?.meta().finalizers().is_empty()
-            && !served.kind().holds_deletion(&mut settled.value, actor.now);
-        let draft = prepare::draft_over(served, &settled, current)?;
-        let next = if free {
+        let mut admitted = input.update(intent, current).await?;
+        let guards = std::mem::take(&mut admitted.guards);
+        let is_deleting = current.meta().deletion_timestamp().is_some();
+        let is_removed = is_deleting
+            && prepare::draft(served, &admitted)?.meta().finalizers().is_empty()
+            && !served.kind().holds_deletion(&mut admitted.value, actor.now);
+        let draft = prepare::draft_over(served, &admitted, current)?;
+        let next = if is_removed {
             UpdateOutcome::Goes(draft)
         } else {
             UpdateOutcome::Stays(draft)

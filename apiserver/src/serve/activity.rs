@@ -33,7 +33,7 @@ impl Activity {
         Arc::new(Request(self.clone()))
     }
 
-    /// Time since the last request; zero while there is one.
+    /// Time since the end of the last request; zero while a request is in progress.
     pub(super) fn quiet_for(&self) -> Duration {
         let state = self.0.lock();
         if state.requests > 0 {

@@ -29,7 +29,7 @@ use tower::ServiceExt;
 use super::ConnectionLimits;
 use super::activity::Activity;
 use super::crowd::{Crowd, Seat};
-use super::stall::Impatient;
+use super::stall::TimeoutStream;
 use super::websocket::Switch;
 use crate::authn::Connection;
 use crate::chain::{Busy, Chain};
@@ -38,9 +38,10 @@ use crate::respond;
 use crate::signal::Signal;
 use crate::unread::Streams;
 
-/// Interval of pings to a silent HTTP/2 peer; the next constant is the time limit of its answer.
-const PING_EVERY: Duration = Duration::from_secs(30);
-const PING_ANSWER: Duration = Duration::from_secs(15);
+/// Interval of pings to a silent HTTP/2 peer.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+/// Time limit of the peer's answer to a ping.
+const PING_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Time for an idle connection to close after the signal to do so.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -69,10 +70,11 @@ struct Windows {
 pub(super) struct Endpoint {
     router: Router,
     chain: Arc<Chain>,
-    first: http1::Builder,
-    /// HTTP/2 settings for peers with a known certificate; the next field has those for other peers.
-    second: http2::Builder<Streams>,
-    second_of_strangers: http2::Builder<Streams>,
+    http1: http1::Builder,
+    /// HTTP/2 settings for peers with a known certificate.
+    http2: http2::Builder<Streams>,
+    /// HTTP/2 settings for all other peers.
+    http2_of_strangers: http2::Builder<Streams>,
     limits: ConnectionLimits,
     crowd: Arc<Crowd>,
     metrics: Arc<Metrics>,
@@ -86,7 +88,7 @@ struct Origin {
 }
 
 impl Endpoint {
-    /// Serves the program's own routes first, then the pipeline.
+    /// Creates the endpoint of the program's own routes and, for all other requests, the pipeline.
     pub(super) fn new(
         chain: &Arc<Chain>,
         open_routes: Router,
@@ -97,7 +99,7 @@ impl Endpoint {
         Self::of(chain, router, limits, metrics)
     }
 
-    /// Serves only the program's own routes.
+    /// Creates the endpoint of only the program's own routes.
     pub(super) fn only_open(
         chain: &Arc<Chain>,
         open_routes: Router,
@@ -113,7 +115,7 @@ impl Endpoint {
         )
     }
 
-    /// Frees data that the API caches for expected requests that were not sent.
+    /// Frees expired data that the API caches for later requests.
     pub(super) async fn tidy(&self) {
         self.chain.tidy().await;
     }
@@ -122,9 +124,9 @@ impl Endpoint {
         Self {
             router,
             chain: Arc::clone(chain),
-            first: first(limits),
-            second: second(limits, WINDOWS),
-            second_of_strangers: second(limits, SMALL_WINDOWS),
+            http1: http1_builder(limits),
+            http2: http2_builder(limits, WINDOWS),
+            http2_of_strangers: http2_builder(limits, SMALL_WINDOWS),
             crowd: Crowd::new(limits.strangers),
             limits,
             metrics,
@@ -170,7 +172,7 @@ fn api(
     }
 }
 
-fn first(limits: ConnectionLimits) -> http1::Builder {
+fn http1_builder(limits: ConnectionLimits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -179,7 +181,7 @@ fn first(limits: ConnectionLimits) -> http1::Builder {
     builder
 }
 
-fn second(limits: ConnectionLimits, windows: Windows) -> http2::Builder<Streams> {
+fn http2_builder(limits: ConnectionLimits, windows: Windows) -> http2::Builder<Streams> {
     let mut builder = http2::Builder::new(Streams);
     builder
         .timer(TokioTimer::new())
@@ -187,16 +189,16 @@ fn second(limits: ConnectionLimits, windows: Windows) -> http2::Builder<Streams>
         .max_header_list_size(limits.header_bytes)
         .initial_stream_window_size(windows.stream)
         .initial_connection_window_size(windows.connection)
-        .keep_alive_interval(PING_EVERY)
-        .keep_alive_timeout(PING_ANSWER);
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT);
     builder
 }
 
 /// Serves one connection until it ends, is idle for too long, or `finish` is cancelled and its requests are
 /// answered.
 ///
-/// Both parts are boxed: the first is large and short-lived, and during a watch of several hours only the
-/// second exists.
+/// The futures of the handshake and of the requests are boxed separately: the first is large and short-lived,
+/// so during a watch of several hours only the second exists.
 pub(super) async fn serve(
     endpoint: Arc<Endpoint>,
     acceptor: TlsAcceptor,
@@ -207,13 +209,15 @@ pub(super) async fn serve(
     let activity = Activity::new();
     let leave = CancellationToken::new();
     let seat = endpoint.crowd.enter(Arc::clone(&activity), leave.clone());
-    let secured = tokio::select! {
-        secured = Box::pin(secure(&endpoint, acceptor, stream, peer, seat)) => secured,
+    let secure_connection = tokio::select! {
+        secure_connection = Box::pin(secure(&endpoint, acceptor, stream, peer, seat)) => secure_connection,
         () = leave.cancelled() => None,
     };
-    let Some(secured) = secured else { return };
+    let Some(secure_connection) = secure_connection else {
+        return;
+    };
     tokio::select! {
-        () = Box::pin(requests(&endpoint, secured, activity, finish)) => {}
+        () = Box::pin(requests(&endpoint, secure_connection, activity, finish)) => {}
         () = leave.cancelled() => {
             tracing::debug!(%peer, "connection closed: too many connections of peers that are not identified");
         }
@@ -268,7 +272,7 @@ async fn secure(
 
 async fn requests(
     endpoint: &Endpoint,
-    secured: SecureConnection,
+    secure_connection: SecureConnection,
     activity: Arc<Activity>,
     finish: CancellationToken,
 ) {
@@ -276,9 +280,9 @@ async fn requests(
         stream,
         connection,
         http2,
-    } = secured;
-    let known = endpoint.chain.knows(&connection);
-    if known {
+    } = secure_connection;
+    let is_known = endpoint.chain.knows(&connection);
+    if is_known {
         connection.identified();
     }
     let peer = connection.peer();
@@ -290,18 +294,18 @@ async fn requests(
         };
         answer(endpoint.router.clone(), request, origin, switch.clone())
     });
-    let stream = TokioIo::new(Impatient::new(stream, endpoint.limits.stall));
+    let stream = TokioIo::new(TimeoutStream::new(stream, endpoint.limits.stall));
     let idle = endpoint.limits.idle;
     let result = if http2 {
-        let http = if known {
-            &endpoint.second
+        let http = if is_known {
+            &endpoint.http2
         } else {
-            &endpoint.second_of_strangers
+            &endpoint.http2_of_strangers
         };
         let http = http.serve_connection(stream, service);
         drive(http, |http| http.graceful_shutdown(), &activity, idle, finish).await
     } else {
-        let http = endpoint.first.serve_connection(stream, service).with_upgrades();
+        let http = endpoint.http1.serve_connection(stream, service).with_upgrades();
         drive(http, |http| http.graceful_shutdown(), &activity, idle, finish).await
     };
     if let Err(problem) = result {
@@ -329,7 +333,7 @@ async fn drive<H: Future<Output = hyper::Result<()>>>(
     let mut close_signalled = false;
     loop {
         // The connection is not idle while requests run, so the check is repeated after the idle time.
-        let look_again = if close_signalled {
+        let check_delay = if close_signalled {
             CLOSING
         } else {
             idle.saturating_sub(activity.quiet_for())
@@ -340,7 +344,7 @@ async fn drive<H: Future<Output = hyper::Result<()>>>(
                 close_signalled = true;
                 shut_down(http.as_mut());
             }
-            () = tokio::time::sleep(look_again) => {
+            () = tokio::time::sleep(check_delay) => {
                 let quiet = activity.quiet_for();
                 if close_signalled && quiet >= CLOSING {
                     // The peer was signalled to close the connection and does not close it.
@@ -367,7 +371,7 @@ async fn answer(
         return router.oneshot(request).await;
     }
     let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
-        // HTTP/1.0 and HTTP/2 have no other protocol to switch to, so the request is an ordinary one.
+        // HTTP/1.0 and HTTP/2 have no other protocol to switch to, so the request is an ordinary request.
         request.headers_mut().remove(UPGRADE);
         return router.oneshot(request).await;
     };

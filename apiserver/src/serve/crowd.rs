@@ -2,7 +2,7 @@
 //! file descriptors.
 //!
 //! A peer leaves the crowd with a trusted certificate, or with the first authenticated request. No new
-//! connection is refused: the one with the longest idle time is closed.
+//! connection is refused: instead, the connection with the longest idle time is closed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use super::activity::Activity;
 #[derive(Debug)]
 pub(crate) struct Crowd {
     /// Highest number of connections; 0 means unlimited.
-    most: usize,
-    inside: Mutex<Inside>,
+    limit: usize,
+    state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
-struct Inside {
-    next: u64,
+struct State {
+    next_id: u64,
     /// Connections in the order of arrival.
     strangers: BTreeMap<u64, Stranger>,
 }
@@ -42,22 +42,23 @@ pub(crate) struct Seat {
 }
 
 impl Crowd {
-    pub(crate) fn new(most: usize) -> Arc<Self> {
+    pub(crate) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
-            most,
-            inside: Mutex::default(),
+            limit,
+            state: Mutex::default(),
         })
     }
 
-    /// Adds a connection with `activity`; `leave` is cancelled when the connection must close for a new one.
+    /// Adds a connection with `activity`; `leave` is cancelled when the connection must close in favour of a
+    /// new connection.
     pub(crate) fn enter(self: &Arc<Self>, activity: Arc<Activity>, leave: CancellationToken) -> Seat {
-        let mut inside = self.inside.lock();
-        if self.most > 0 && inside.strangers.len() >= self.most {
-            inside.close_idlest();
+        let mut state = self.state.lock();
+        if self.limit > 0 && state.strangers.len() >= self.limit {
+            state.close_idlest();
         }
-        let id = inside.next;
-        inside.next += 1;
-        inside.strangers.insert(id, Stranger { activity, leave });
+        let id = state.next_id;
+        state.next_id += 1;
+        state.strangers.insert(id, Stranger { activity, leave });
         Seat {
             crowd: Arc::clone(self),
             id,
@@ -67,17 +68,17 @@ impl Crowd {
     /// Number of connections of unauthenticated peers.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.inside.lock().strangers.len()
+        self.state.lock().strangers.len()
     }
 }
 
-impl Inside {
-    /// Closes the connection with the longest idle time; among equal ones, the oldest.
+impl State {
+    /// Closes the connection with the longest idle time; among equal idle times, the oldest connection.
     fn close_idlest(&mut self) {
         let mut longest: Option<(Duration, u64)> = None;
         for (&id, connection) in &self.strangers {
             let quiet = connection.activity.quiet_for();
-            if longest.is_none_or(|(most, _)| quiet > most) {
+            if longest.is_none_or(|(duration, _)| quiet > duration) {
                 longest = Some((quiet, id));
             }
         }
@@ -89,7 +90,7 @@ impl Inside {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.crowd.inside.lock().strangers.remove(&self.id);
+        self.crowd.state.lock().strangers.remove(&self.id);
     }
 }
 

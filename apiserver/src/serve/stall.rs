@@ -1,7 +1,7 @@
 //! A stream that ends if its peer does not read.
 //!
 //! A peer whose receive window stays full would occupy a connection, its buffers and its requests' places
-//! forever: no body is polled while its connection cannot be written to.
+//! forever: no body is polled while its connection is not writable.
 
 use std::future::Future;
 use std::io;
@@ -14,33 +14,33 @@ use tokio::time::{Instant, Sleep};
 
 /// Stream whose writes fail once they make no progress for `longest`.
 #[derive(Debug)]
-pub(super) struct Impatient<S> {
+pub(super) struct TimeoutStream<S> {
     inner: S,
     longest: Duration,
     /// Timer that runs while a write waits.
-    waiting: Option<Pin<Box<Sleep>>>,
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Impatient<S> {
+impl<S> TimeoutStream<S> {
     pub(super) fn new(inner: S, longest: Duration) -> Self {
         Self {
             inner,
             longest,
-            waiting: None,
+            timer: None,
         }
     }
 
     /// Lets a waiting write continue to wait, up to the limit.
-    fn bounded<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if written.is_ready() {
-            self.waiting = None;
-            return written;
+    fn bounded<T>(&mut self, context: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if result.is_ready() {
+            self.timer = None;
+            return result;
         }
         let longest = self.longest;
-        let waiting = self
-            .waiting
+        let timer = self
+            .timer
             .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + longest)));
-        match waiting.as_mut().poll(context) {
+        match timer.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::Error::new(
                 io::ErrorKind::TimedOut,
                 "the peer does not read",
@@ -50,7 +50,7 @@ impl<S> Impatient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -60,14 +60,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write(context, bytes);
-        self.bounded(context, written)
+        let result = Pin::new(&mut self.inner).poll_write(context, bytes);
+        self.bounded(context, result)
     }
 
     fn poll_write_vectored(
@@ -75,8 +75,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write_vectored(context, slices);
-        self.bounded(context, written)
+        let result = Pin::new(&mut self.inner).poll_write_vectored(context, slices);
+        self.bounded(context, result)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -84,13 +84,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.inner).poll_flush(context);
-        self.bounded(context, flushed)
+        let result = Pin::new(&mut self.inner).poll_flush(context);
+        self.bounded(context, result)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let shut = Pin::new(&mut self.inner).poll_shutdown(context);
-        self.bounded(context, shut)
+        let result = Pin::new(&mut self.inner).poll_shutdown(context);
+        self.bounded(context, result)
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_does_not_read_is_given_up() {
         let (local, mut remote) = tokio::io::duplex(16);
-        let mut stream = Impatient::new(local, Duration::from_millis(20));
+        let mut stream = TimeoutStream::new(local, Duration::from_millis(20));
         let problem = stream.write_all(&[7; 64]).await.unwrap_err();
         assert_eq!(problem.kind(), io::ErrorKind::TimedOut);
         let mut first = [0; 16];
@@ -113,7 +113,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_reads_slowly_is_served() {
         let (local, mut remote) = tokio::io::duplex(16);
-        let mut stream = Impatient::new(local, Duration::from_secs(5));
+        let mut stream = TimeoutStream::new(local, Duration::from_secs(5));
         let reader = tokio::spawn(async move {
             let mut all = Vec::new();
             remote.read_to_end(&mut all).await.unwrap();

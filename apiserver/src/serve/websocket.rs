@@ -1,8 +1,8 @@
 //! A connection that has switched to a WebSocket: the lines of a watch as messages, until either side ends
 //! it.
 //!
-//! Nothing is queued for a client that does not read: the next part of the answer is requested only when the
-//! last one has been written, and until then nothing is read from the client. [`super::stall`] ends a
+//! No data are queued for a client that does not read: the next part of the answer is requested only when the
+//! last part has been written. Until then, no message is read from the client. [`super::stall`] ends a
 //! connection whose peer reads nothing.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_websockets::{Error, Limits, Message, ServerBuilder, WebSocketStream};
 
 /// Interval of pings to a client, which also keep proxies in between from closing the connection.
-const PING_EVERY: Duration = Duration::from_secs(30);
+const PING_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Time limit of the client's answer to the closing of the connection.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -58,12 +58,12 @@ impl Session {
         let limits = Limits::default().max_payload_len(Some(LONGEST_MESSAGE));
         let mut socket = ServerBuilder::new().limits(limits).serve(stream);
         // The watch ends here, even if the client does not close the connection.
-        let sent = send(&mut socket, self.body).await;
-        // A client that disconnects without a closing frame has missed nothing.
+        let result = send(&mut socket, self.body).await;
+        // A client that does not answer the closing in time is no error: all messages were sent.
         tokio::time::timeout(CLOSING, socket.close())
             .await
             .unwrap_or(Ok(()))?;
-        Ok(sent?)
+        Ok(result?)
     }
 }
 
@@ -71,7 +71,7 @@ type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 async fn send(socket: &mut Socket, body: Body) -> Result<(), Error> {
     let mut parts = body.into_data_stream();
-    let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+    let mut pings = interval_at(Instant::now() + PING_INTERVAL, PING_INTERVAL);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
@@ -91,8 +91,8 @@ async fn send(socket: &mut Socket, body: Body) -> Result<(), Error> {
             },
             _ = pings.tick() => socket.feed(Message::ping(Bytes::new())).await?,
         }
-        // This also sends the answer to a ping: a client's messages are read no faster than it reads the
-        // answers.
+        // This also sends the answer to a ping: a client's messages are read no faster than the client reads
+        // the answers.
         socket.flush().await?;
     }
 }

@@ -26,8 +26,8 @@ pub struct ViewApi {
 }
 
 impl ViewApi {
-    /// Creates the API of `resources`, which `registry` serves, in `view`. `documents` describe the same
-    /// resources (see [`documents`]).
+    /// Creates the API of `resources`, which `registry` serves, in the view of `rules`. `documents` describe
+    /// the same resources (see [`documents`]).
     ///
     /// # Errors
     /// When a resource is not served, or is a duplicate.
@@ -42,8 +42,9 @@ impl ViewApi {
             let served = registry.index().preferred(resource)?;
             Some(Backing::View(Arc::new(ViewSource::new(registry, &rules, served))))
         })?;
-        let own = Registry::builder(berth_admission::Chain::default(), Arc::clone(registry.clock()));
-        let state = ApiState::over(own.build(&groups)?);
+        let view_registry =
+            Registry::builder(berth_admission::Chain::default(), Arc::clone(registry.clock()));
+        let state = ApiState::over(view_registry.build(&groups)?);
         let api = match codec {
             Some(codec) => state.with_codec(codec),
             None => state,
@@ -64,8 +65,8 @@ impl Inner for ViewApi {
         };
         if !inner.is_resource {
             let path = inner.path.trim_end_matches('/');
-            let reading = matches!(inner.verb, "get" | "head");
-            return self.documents.answer(path, reading, &outer.headers, &inner.query);
+            let is_read = matches!(inner.verb, "get" | "head");
+            return self.documents.answer(path, is_read, &outer.headers, &inner.query);
         }
         let user = self.rules.user().clone();
         // The annotation names the user of the request inside the view.
@@ -75,16 +76,16 @@ impl Inner for ViewApi {
             user,
             ..outer.clone()
         };
-        // A user of the proxy may use the whole API below it.
+        // A user of the proxy may use the whole API below the proxy.
         Ok(self.api.dispatch(AuthorizedRequest::new(request)).await)
     }
 }
 
-/// Discovery and OpenAPI of `resources` in a view, `/version`, and the probes that clients request. They are
-/// the same for every view of these resources.
+/// Discovery and OpenAPI of `resources` in a view, `/version`, and the probes that clients request. Every
+/// view of these resources has the same documents.
 ///
 /// # Errors
-/// When a resource is not served, or is a duplicate.
+/// When a resource is not served, or `version` cannot be rendered.
 pub fn documents(
     registry: &Arc<Registry>,
     resources: &[GroupResource],
@@ -127,8 +128,8 @@ fn groups(
     for &name in resources {
         let missing = || InstallError::NotServed(name);
         let served = registry.index().preferred(name).ok_or_else(missing)?;
-        let narrowed = Arc::new(NarrowedKind::new(&served.resource.kind));
-        let resource = Resource::new(narrowed, backing(name).ok_or_else(missing)?);
+        let kind = Arc::new(NarrowedKind::new(&served.resource.kind));
+        let resource = Resource::new(kind, backing(name).ok_or_else(missing)?);
         match groups.iter_mut().find(|group| group.name == name.group) {
             Some(group) => group.resources.push(resource),
             None => groups.push(Group {

@@ -1,4 +1,4 @@
-//! A kind served through a view: the same kind with other verbs.
+//! A kind served through a view: the same kind with the verbs of a view.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use berth_apimachinery::{
 };
 use serde_json::Value;
 
-/// Verbs of a view: objects are neither created nor deleted through it.
+/// Verbs of a view: objects are neither created nor deleted through a view.
 pub(super) const VERBS: &[&str] = &["get", "list", "patch", "update", "watch"];
 
-/// A kind with fewer verbs.
+/// A kind with the verbs of a view.
 pub(super) struct NarrowedKind {
     kind: Arc<dyn Kind>,
     info: KindInfo,

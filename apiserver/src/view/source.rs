@@ -1,5 +1,5 @@
-//! One resource of a registry in a view: a source that lists and watches like the stored one, with the same
-//! revisions.
+//! One resource of a registry in a view: a source with the visible objects, and with the revisions of the
+//! stored resource.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl ViewSource {
     }
 
     /// The visible form of `object`, if it is visible.
-    pub(super) fn look(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
+    pub(super) fn visible_form(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
         self.rules.sees(object).then(|| self.rules.show(object))
     }
 
@@ -59,7 +59,7 @@ impl ViewSource {
                 DiffItem::Add(name, object)
                 | DiffItem::Update {
                     new: (name, object), ..
-                } => (name, self.look(object)),
+                } => (name, self.visible_form(object)),
                 DiffItem::Remove(name, _) => (name, None),
             };
             match object {
@@ -98,7 +98,7 @@ impl Source for ViewSource {
             return Err(StoreError::Expired { asked: after, oldest });
         }
         let watch = self.source()?.watch(scope, after)?;
-        Ok(Box::new(SeenWatch {
+        Ok(Box::new(ViewWatch {
             watch,
             rules: Arc::clone(&self.rules),
         }))
@@ -109,23 +109,26 @@ impl Source for ViewSource {
     }
 }
 
-struct SeenWatch {
+struct ViewWatch {
     watch: Box<dyn Watch>,
     rules: Arc<dyn ViewRules>,
 }
 
 #[async_trait]
-impl Watch for SeenWatch {
+impl Watch for ViewWatch {
     async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError> {
         let events = tokio::select! {
             events = self.watch.next(max) => events?,
-            () = self.rules.outlived() => return Err(self.outlived()),
+            () = self.rules.outlived() => return Err(self.expired()),
         };
         // Writes after a change of the rules are not sent by the former rules.
         if !self.rules.hold() {
-            return Err(self.outlived());
+            return Err(self.expired());
         }
-        Ok(events.iter().filter_map(|event| self.look(event)).collect())
+        Ok(events
+            .iter()
+            .filter_map(|event| self.visible_event(event))
+            .collect())
     }
 
     fn revision(&self) -> Revision {
@@ -133,10 +136,10 @@ impl Watch for SeenWatch {
     }
 }
 
-impl SeenWatch {
+impl ViewWatch {
     /// Error of a watch by rules that are no longer valid: the form of objects may have changed without a
     /// write, so the watcher has to list again.
-    fn outlived(&self) -> StoreError {
+    fn expired(&self) -> StoreError {
         let revision = self.watch.revision();
         StoreError::Expired {
             asked: revision,
@@ -146,13 +149,13 @@ impl SeenWatch {
 
     /// Returns the event in its visible form, if it is visible. An event in its stored form stays unchanged,
     /// with its shared frame.
-    fn look(&self, event: &Arc<Event>) -> Option<Arc<Event>> {
+    fn visible_event(&self, event: &Arc<Event>) -> Option<Arc<Event>> {
         let change = &event.change;
-        let look = |object: &Option<Arc<Object>>| {
+        let visible_form = |object: &Option<Arc<Object>>| {
             let object = object.as_ref().filter(|object| self.rules.sees(object))?;
             Some(self.rules.show(object))
         };
-        let (old, new) = (look(&change.old), look(&change.new));
+        let (old, new) = (visible_form(&change.old), visible_form(&change.new));
         if old.is_none() && new.is_none() {
             return None;
         }

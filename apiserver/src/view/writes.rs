@@ -1,6 +1,6 @@
-//! Writes through a view: the client changes the visible form, the view computes the stored object from
-//! it, and the registry stores that as the view's user, through the same admission and validation as
-//! every write. Where the registry has copies, the view's [`Origin`] stores it, with its own admission.
+//! Writes through a view: the client changes the visible form, the view computes the stored object from it,
+//! and the registry stores this object as the view's user, through the same admission and validation as every
+//! write. If the registry has only a copy, the view's [`Origin`] stores the object, with its own admission.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::resource::{Change, View};
 use crate::served::ServedVersion;
 
 /// Highest number of attempts at a write without a required resource version, when the object is changed
-/// concurrently on the hub: each is a request to the hub.
+/// concurrently on the hub: each attempt is a request to the hub.
 const ATTEMPTS: usize = 8;
 
-/// One write, for the present object.
+/// One write of an object through a view.
 struct Edit<'a> {
     served: &'a ServedVersion,
     key: &'a Key,
@@ -68,11 +68,11 @@ impl View for ViewSource {
             name => Via::Subresource(name),
         };
         let next = |current: &Object| self.next(&mut edit, current).map(WriteIntent::Sent);
-        let written = self
+        let stored = self
             .registry
             .update(target, actor, via, unconditional, next)
             .await?;
-        Ok(self.rules.show(&written))
+        Ok(self.rules.show(&stored))
     }
 }
 
@@ -103,7 +103,7 @@ impl ViewSource {
                 // A stale resource version from the client is reported at the next attempt; everything else
                 // is judged again.
                 Err(error) if error.why == WriteRefusal::Changed && attempt < ATTEMPTS => attempt += 1,
-                result => return result.map(|written| self.rules.show(&written)),
+                result => return result.map(|stored| self.rules.show(&stored)),
             }
         }
     }
@@ -112,15 +112,15 @@ impl ViewSource {
     /// that the client knows.
     fn next(&self, edit: &mut Edit<'_>, current: &Object) -> Result<Value, CommitError> {
         let (served, key) = (edit.served, edit.key);
-        // The registry returns the stored object; the client gets its form in the view.
+        // The rules take a shared object, so the stored object is copied.
         let current = Arc::new(current.draft().at(current.revision()));
         let missing = || CommitError::gone(served.name, &key.name);
-        let visible = self.look(&current).ok_or_else(missing)?;
-        let written = (edit.edit)(&visible)?;
+        let visible = self.visible_form(&current).ok_or_else(missing)?;
+        let new_form = (edit.edit)(&visible)?;
         let stored = render::value(served, &current);
         let mut new = self
             .rules
-            .write(key, &stored, &written, edit.subresource)
+            .write(key, &stored, &new_form, edit.subresource)
             .map_err(|denied| {
                 let request = Request {
                     operation: Operation::Update,
@@ -137,7 +137,7 @@ impl ViewSource {
             })?;
         // The client's resource version and UID decide whether the object is current.
         for field in ["resourceVersion", "uid"] {
-            match text(&written, field) {
+            match text(&new_form, field) {
                 "" => drop(metadata(&mut new).remove(field)),
                 known => drop(metadata(&mut new).insert(field.to_owned(), known.into())),
             }

@@ -31,21 +31,21 @@ pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode>
     }
     query.extend(question.limit.map(|limit| format!("limit={limit}")));
     let query = match query.join("&") {
-        none if none.is_empty() => none,
-        some => format!("?{some}"),
+        query if query.is_empty() => query,
+        query => format!("?{query}"),
     };
-    let found = why::find(client, &question.object, &places, "advice", &query).await?;
-    let advice = match why::only_one(found)? {
+    let answers = why::find(client, &question.object, &places, "advice", &query).await?;
+    let advice = match why::only_one(answers)? {
         Some((_, advice)) => advice,
         None => return Err(why::absent(source, &question.object, &places).await),
     };
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
-    let printed = match question.output {
+    let result = match question.output {
         AdviceOutput::Table | AdviceOutput::Wide => {
             let width = terminal::width();
             let commands = question.output == AdviceOutput::Wide;
-            let read: SchedulingAdvice = why::read(&advice)?;
-            writeln!(out, "{}", title(&read, width))
+            let typed_advice: SchedulingAdvice = why::read(&advice)?;
+            writeln!(out, "{}", title(&typed_advice, width))
                 .and_then(|()| edits(&mut out, &advice["status"], commands, width))
         }
         AdviceOutput::Json => serde_json::to_string_pretty(&advice)
@@ -55,7 +55,7 @@ pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode>
             .map_err(io::Error::other)
             .and_then(|text| writeln!(out, "{}", text.trim_end())),
     };
-    match printed.and_then(|()| out.flush()) {
+    match result.and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),
     }
@@ -66,11 +66,11 @@ fn title(advice: &SchedulingAdvice, width: Option<usize>) -> String {
     let status = advice.status.as_ref();
     let (outcome, message) = status.map_or(("", ""), |status| (&*status.outcome, status.message.as_str()));
     // Advice does not have the number of clusters.
-    let standing = RequestState {
+    let state = RequestState {
         phrase: words::outcome(outcome).to_owned(),
         ..words::standing(outcome, 0, None)
     };
-    headline(advice.spec.as_ref(), &standing, message, width)
+    headline(advice.spec.as_ref(), &state, message, width)
 }
 
 /// `text` as a value in a query.

@@ -1,4 +1,4 @@
-//! Arguments of the commands. Flags have the names of kubectl's flags, where it has such a flag.
+//! Arguments of the commands. A flag has the name of kubectl's flag for the same purpose, if there is one.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -40,9 +40,9 @@ pub struct ConnectionArgs {
 pub enum Origin {
     /// Berth's server.
     Server,
-    /// The systems' objects on the hub, decided by in this process.
+    /// The systems' objects on the hub; this process decides by them.
     Hub,
-    /// The objects in a folder or file, decided by in this process.
+    /// The objects in a folder or file; this process decides by them.
     Files(PathBuf),
 }
 
@@ -131,8 +131,11 @@ impl PlanArgs {
     /// Server to ask, and the user.
     #[must_use]
     pub fn connection(&self) -> ConnectionArgs {
-        let own = self.data_dir.join("admin.kubeconfig");
-        let kubeconfig = self.kubeconfig.clone().or(Some(own).filter(|own| own.exists()));
+        let admin_kubeconfig = self.data_dir.join("admin.kubeconfig");
+        let kubeconfig = self
+            .kubeconfig
+            .clone()
+            .or(Some(admin_kubeconfig).filter(|path| path.exists()));
         ConnectionArgs {
             server: ServerArgs {
                 kubeconfig,
@@ -315,7 +318,7 @@ pub struct FilesArgs {
 }
 
 impl FilesArgs {
-    /// The files to show; empty where a server or a hub is shown.
+    /// The files to show; empty if a server or a hub is shown.
     #[must_use]
     pub fn paths(&self) -> Vec<PathBuf> {
         match &self.origin.from {

@@ -28,10 +28,11 @@ use crate::simulate::demand_filter::DemandFilter;
 use crate::simulate::{By, DONE, MALFORMED, SET_ASIDE, UNPLACED, load};
 
 /// Highest number of clusters that each list of an entry names. The counts are of all clusters.
-const SHOWN: usize = 50;
+const CLUSTERS_LIMIT: usize = 50;
 
-/// Reads, compares and prints. All problems of the input go to standard error. The exit code is 2 for an
-/// unreadable file, and 3 if objects were set aside.
+/// Reads, compares and prints. All problems of the input go to standard error. The exit code is 1 for
+/// different decisions if the question requests this, 2 for an unreadable file, and 3 if objects were set
+/// aside.
 ///
 /// # Errors
 /// When no server answers, or a dialect is at fault.
@@ -63,7 +64,7 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
         }
     };
     let subject = Subject {
-        wanted: DemandFilter::Within(connection.namespace.as_deref()),
+        filter: DemandFilter::Within(connection.namespace.as_deref()),
         selector: &Selector::default(),
         grace: question.agreement_grace_period,
     };
@@ -103,7 +104,7 @@ pub async fn print_system(
         .map_err(|problems| anyhow!(problems.join("\n")))?
         .simulation;
     let subject = Subject {
-        wanted: DemandFilter::Within(None),
+        filter: DemandFilter::Within(None),
         selector,
         grace: GRACE,
     };
@@ -121,7 +122,7 @@ async fn read(client: &Client, scope: &Scope) -> Result<ReadResult> {
 
 /// Requests that are compared, and the time that the other scheduler has for each.
 struct Subject<'a> {
-    wanted: DemandFilter<'a>,
+    filter: DemandFilter<'a>,
     /// Labels of the requests.
     selector: &'a Selector,
     /// Least age of a request that counts as different.
@@ -170,18 +171,19 @@ impl Comparison {
             seed: None,
             independent: true,
         };
-        let wanted = &subject.wanted;
-        let choose = |dialect: &dyn Dialect, demand: &berth_apimachinery::Key| wanted.is(dialect, demand);
+        let filter = &subject.filter;
+        let choose =
+            |dialect: &dyn Dialect, demand: &berth_apimachinery::Key| filter.accepts(dialect, demand);
         let mut comparison = Self::default();
-        simulation.run(&terms, choose, |decided| -> Result<(), Fault> {
-            let is_selected = subject.selector.matches(decided.object.meta().labels());
-            let entry = is_selected.then(|| Entry::of(decided, subject.grace, now));
+        simulation.run(&terms, choose, |outcome| -> Result<(), Fault> {
+            let is_selected = subject.selector.matches(outcome.object.meta().labels());
+            let entry = is_selected.then(|| Entry::of(outcome, subject.grace, now));
             if let Some(entry) = entry.flatten() {
                 comparison.take(entry, only_different);
             }
             Ok(())
         })?;
-        comparison.take_aside(simulation, wanted);
+        comparison.take_aside(simulation, filter);
         Ok(comparison)
     }
 
@@ -199,25 +201,25 @@ impl Comparison {
         }
     }
 
-    /// Adds the requests that were set aside and that `wanted` accepts: their comparison is unknown.
-    fn take_aside(&mut self, simulation: &Simulation, wanted: &DemandFilter<'_>) {
+    /// Adds the requests that were set aside and that `filter` accepts: their comparison is unknown.
+    fn take_aside(&mut self, simulation: &Simulation, filter: &DemandFilter<'_>) {
         let aside = simulation.aside().iter();
-        for aside in aside.filter(|aside| wanted.is(&*aside.dialect, &aside.demand)) {
+        for aside in aside.filter(|aside| filter.accepts(&*aside.dialect, &aside.demand)) {
             self.take(Entry::aside(aside), false);
         }
-        let place = |entry: &Entry| (entry.system, entry.namespace.clone(), entry.name.clone());
-        self.items.sort_by_cached_key(place);
+        let sort_key = |entry: &Entry| (entry.system, entry.namespace.clone(), entry.name.clone());
+        self.items.sort_by_cached_key(sort_key);
     }
 }
 
 /// Numbers of requests by agreement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Counts {
-    /// Equal clusters.
+    /// Number of requests with the same clusters.
     same: usize,
-    /// Other clusters.
+    /// Number of requests with different clusters.
     different: usize,
-    /// Unknown.
+    /// Number of requests that cannot be compared.
     unknown: usize,
 }
 
@@ -239,15 +241,15 @@ struct Entry {
     placed: usize,
     /// Number of clusters that the request would have.
     would_have: usize,
-    /// Message of the decision where it is the same, else the sentence of the condition Agrees.
+    /// Message of the decision if the clusters are the same, otherwise the sentence of the condition Agrees.
     message: String,
-    /// The clusters that the request has and would not get; at most [`SHOWN`].
+    /// The clusters that the request has and would not get; at most [`CLUSTERS_LIMIT`].
     losses: Vec<ContestedCluster>,
     loss_count: usize,
-    /// The clusters that the request would get and does not have; at most [`SHOWN`].
+    /// The clusters that the request would get and does not have; at most [`CLUSTERS_LIMIT`].
     gains: Vec<ContestedCluster>,
     gain_count: usize,
-    /// The clusters that the request has and would keep with another amount; at most [`SHOWN`].
+    /// The clusters that the request has and would keep with another amount; at most [`CLUSTERS_LIMIT`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     resizes: Vec<AmountChange>,
     /// Behaviour of the system's own scheduler that is known to differ here.
@@ -256,17 +258,17 @@ struct Entry {
 }
 
 impl Entry {
-    /// The entry of a decided demand; `None` where the demand does not exist any more.
-    fn of(decided: &DemandOutcome<'_>, grace: Duration, now: Timestamp) -> Option<Self> {
-        let (snapshot, decision) = (decided.snapshot, decided.decision);
+    /// The entry of a decided demand; `None` if the demand does not exist any more.
+    fn of(outcome: &DemandOutcome<'_>, grace: Duration, now: Timestamp) -> Option<Self> {
+        let (snapshot, decision) = (outcome.snapshot, outcome.decision);
         let view = snapshot.inventory.demand(&decision.demand, now)?;
-        let created = decided.object.meta().creation_timestamp();
-        let comparison = agreement::Comparison::of(snapshot, decision, &view, SHOWN);
+        let created = outcome.object.meta().creation_timestamp();
+        let comparison = agreement::Comparison::of(snapshot, decision, &view, CLUSTERS_LIMIT);
         let comparison = comparison.within(created, grace, now);
         let (namespace, name) = names::place(&*snapshot.dialect, &decision.demand);
         Some(Self {
             system: snapshot.dialect.name(),
-            kind: decided.kind,
+            kind: outcome.kind,
             namespace,
             name,
             verdict: verdict(comparison.agreement),

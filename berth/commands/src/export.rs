@@ -14,7 +14,7 @@ use crate::terminal::shown;
 /// Reads everything, then writes it.
 ///
 /// # Errors
-/// When no server answers, nothing may be read, or a file cannot be written.
+/// When no server answers, the caller may not read any object, or a file cannot be written.
 pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Result<()> {
     let client = connection.client().await?;
     let scope = Scope {
@@ -30,11 +30,11 @@ pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Resu
         bail!("no objects that a scheduler of {systems} reads were found, or you may not list them");
     }
     let path = |name: &str| question.folder.join(format!("{name}.yaml"));
-    // Files that an earlier export wrote for a system that is not here would affect decisions.
-    let known = known_names().into_iter().map(|name| (path(&name), Vec::new()));
-    let mut files: BTreeMap<PathBuf, Vec<Value>> = known.collect();
-    let read = reading.kinds.into_iter();
-    files.extend(read.map(|listed| (path(&listed.name), listed.objects.into_values().collect())));
+    // Files of an earlier export for a system that is no longer on the server would affect decisions.
+    let empty_files = known_names().into_iter().map(|name| (path(&name), Vec::new()));
+    let mut files: BTreeMap<PathBuf, Vec<Value>> = empty_files.collect();
+    let kinds = reading.kinds.into_iter();
+    files.extend(kinds.map(|kind| (path(&kind.name), kind.objects.into_values().collect())));
     let folder = question.folder.clone();
     tokio::task::spawn_blocking(move || write(&folder, files)).await??;
     crate::say!(
@@ -44,7 +44,7 @@ pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Resu
     Ok(())
 }
 
-/// The names of all that any scheduler reads.
+/// The names of all resources that a scheduler reads.
 fn known_names() -> BTreeSet<String> {
     let dialects = berth_dialect_registry::all();
     let resources = dialects.iter().flat_map(|dialect| dialect.reads());
@@ -55,11 +55,11 @@ fn known_names() -> BTreeSet<String> {
 fn write(folder: &Path, files: BTreeMap<PathBuf, Vec<Value>>) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     for (path, objects) in files {
-        let named = || path.display().to_string();
+        let path_text = || path.display().to_string();
         if objects.is_empty() {
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(error).with_context(named);
+                    return Err(error).with_context(path_text);
                 }
                 _ => continue,
             }
@@ -70,12 +70,12 @@ fn write(folder: &Path, files: BTreeMap<PathBuf, Vec<Value>>) -> Result<()> {
             text.push_str(document(object)?.trim_end());
             text.push('\n');
         }
-        std::fs::write(&path, text).with_context(named)?;
+        std::fs::write(&path, text).with_context(path_text)?;
     }
     Ok(())
 }
 
-/// An object as YAML, or as JSON, which is YAML too, where YAML would be read differently.
+/// An object as YAML; as JSON, which is valid YAML, if its YAML would be parsed to another value.
 fn document(object: &Value) -> Result<String> {
     let yaml = serde_saphyr::to_string(object);
     match yaml {

@@ -1,7 +1,7 @@
-//! The commands that need no server of this process: `berth simulate`, `compare`, `why`, `history`,
-//! `advice`, `plan`, `export` and `load` (docs/terminal.md). Each takes its arguments ([`args`]) and
-//! prints; [`simulate`] and [`compare`] decide files or a hub's objects ([`reading`]), the others ask a
-//! source of answers ([`source`]).
+//! The commands that do not start a server: `berth simulate`, `compare`, `why`, `history`, `advice`, `plan`,
+//! `export` and `load` (docs/terminal.md). Each takes its arguments ([`args`]) and prints; [`simulate`] and
+//! [`compare`] decide the requests in files or on a hub ([`reading`]); the others get answers from a server
+//! or from such objects ([`source`]).
 //!
 //! ```
 //! use berth_commands::{args::SimulateArgs, simulate};

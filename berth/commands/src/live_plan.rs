@@ -16,10 +16,10 @@ use crate::simulate::{DONE, MALFORMED, SET_ASIDE, UNPLACED};
 use crate::source::Source;
 use crate::why::missing;
 
-/// Requests a plan from `source`, and prints it. Objects that name no namespace are in `namespace`, if
-/// one is given. All problems of the changes go to standard error, and the command then exits with 2
-/// before a request to the source. Unreadable documents are set aside: the plan is of the rest, and the
-/// exit code is 3.
+/// Requests a plan from `source`, and prints it. Objects that name no namespace are in `namespace`, if it is
+/// given. All problems of the changes go to standard error, and the command then exits with 2 before a
+/// request to the source. Unreadable documents are set aside: the plan is about the rest, and the exit code
+/// is 3.
 ///
 /// # Errors
 /// When there is no answer, or the answer is not a plan.
@@ -33,27 +33,27 @@ pub async fn run(
         drain: args.drain.clone(),
         delete: args.delete.clone(),
     };
-    let read = changes::read(&change, &catalog(&berth_dialect_registry::all()), namespace);
-    for note in &read.notes {
+    let input = changes::read(&change, &catalog(&berth_dialect_registry::all()), namespace);
+    for note in &input.notes {
         crate::say_error!("note: {note}");
     }
     // A malformed document is reported with its place, before a request to the source.
-    let problems = match read.problems.is_empty() {
-        true => read.steps().err().unwrap_or_default(),
-        false => read.problems.clone(),
+    let problems = match input.problems.is_empty() {
+        true => input.steps().err().unwrap_or_default(),
+        false => input.problems.clone(),
     };
-    for aside in &read.aside {
+    for aside in &input.aside {
         crate::say_error!("error: {aside}");
     }
     if !problems.is_empty() {
-        return Ok(refused(&problems));
+        return Ok(print_refusal(&problems));
     }
     let source = source.await?;
     let review = json!({
         "apiVersion": API_VERSION,
         "kind": "SchedulingReview",
         "metadata": {"name": "plan"},
-        "spec": {"changes": read.entries.iter().map(|entry| &entry.value).collect::<Vec<_>>()},
+        "spec": {"changes": input.entries.iter().map(|entry| &entry.value).collect::<Vec<_>>()},
     });
     let path = format!("/apis/{API_VERSION}/schedulingreviews");
     let body = Some(("application/json", &review));
@@ -64,15 +64,15 @@ pub async fn run(
             let hint = format!(
                 "{hint}; a plan needs `list targets` (berth:target-viewer) and `get` on what it changes as well"
             );
-            return Ok(refused(&[status.message, hint]));
+            return Ok(print_refusal(&[status.message, hint]));
         }
         Err(status) => {
             let causes = status.details.as_ref().map(|details| details.causes.as_slice());
             let causes = causes.unwrap_or_default().iter();
             let problems: Vec<String> = causes
-                .map(|cause| changes::sentence(&cause_text(&cause.field, &cause.message, &read.entries)))
+                .map(|cause| changes::sentence(&cause_text(&cause.field, &cause.message, &input.entries)))
                 .collect();
-            return Ok(refused(match problems.as_slice() {
+            return Ok(print_refusal(match problems.as_slice() {
                 [] => std::slice::from_ref(&status.message),
                 problems => problems,
             }));
@@ -82,7 +82,7 @@ pub async fn run(
         .get("plan")
         .context("the server returned no plan")?;
     let code = print_plan(args, plan)?;
-    if read.aside.is_empty() {
+    if input.aside.is_empty() {
         return Ok(code);
     }
     crate::say_error!("note: the plan is of what could be read");
@@ -91,21 +91,21 @@ pub async fn run(
 
 /// The text of a cause: the file and document, or the flag, that has the problem, and the message.
 fn cause_text(field: &str, message: &str, entries: &[Entry]) -> String {
-    let index = field
+    let entry_and_rest = field
         .strip_prefix("spec.changes[")
         .and_then(|rest| rest.split_once(']'))
         .and_then(|(index, rest)| Some((entries.get(index.parse::<usize>().ok()?)?, rest)));
-    match index {
+    match entry_and_rest {
         Some((entry, rest)) => {
-            let at = [entry.at.as_str(), entry.path.as_str()].into_iter();
-            let at: Vec<&str> = at.filter(|text| !text.is_empty()).collect();
+            let place = [entry.at.as_str(), entry.path.as_str()].into_iter();
+            let place: Vec<&str> = place.filter(|text| !text.is_empty()).collect();
             let rest = rest.trim_start_matches('.');
             let rest = rest.strip_prefix("object.").unwrap_or(rest);
             // A flag is its own path: it is named once.
             let rest = rest
                 .strip_prefix(entry.path.trim_start_matches('-'))
                 .unwrap_or(rest);
-            let parts = at.into_iter().chain([rest, message]);
+            let parts = place.into_iter().chain([rest, message]);
             let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
             parts.join(": ")
         }
@@ -113,7 +113,7 @@ fn cause_text(field: &str, message: &str, entries: &[Entry]) -> String {
     }
 }
 
-fn refused(problems: &[String]) -> ExitCode {
+fn print_refusal(problems: &[String]) -> ExitCode {
     for problem in problems {
         crate::say_error!("error: {problem}");
     }
@@ -122,8 +122,8 @@ fn refused(problems: &[String]) -> ExitCode {
 
 fn print_plan(args: &PlanQuestion, plan: &Value) -> Result<ExitCode> {
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
-    let printed = print::print(&mut out, plan, args.output).and_then(|()| out.flush());
-    match printed {
+    let result = print::print(&mut out, plan, args.output).and_then(|()| out.flush());
+    match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::from(DONE)),
         Err(error) => Err(error.into()),
         Ok(()) if args.exit_code && print::changed(plan) > 0 => Ok(ExitCode::from(UNPLACED)),

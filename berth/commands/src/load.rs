@@ -1,5 +1,5 @@
-//! `berth load`: writes objects with their status, which `kubectl apply` cannot. Stored objects are replaced
-//! by the objects of the files, or changed by server-side apply.
+//! `berth load`: writes objects with their status, which `kubectl apply` cannot do. Stored objects are
+//! replaced by the objects of the files, or changed by server-side apply.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,13 +12,13 @@ use crate::args::Validate;
 use crate::manifest::{self, Document};
 use crate::terminal::shown;
 
-/// Number of objects that are written at once where there are many of one kind.
-const AT_ONCE: usize = 32;
-/// A shorter run of one kind is written one after the other, since there the order may matter: the
-/// first one is placed first.
+/// Number of objects that are written at once in a long run of one kind.
+const CONCURRENCY: usize = 32;
+/// Length from which a run of objects of one kind is written concurrently. The objects of a shorter run are
+/// written one after the other, since their order may matter: the first object is placed first.
 const MANY: usize = 100;
 /// Interval of progress lines of a long load.
-const PROGRESS: Duration = Duration::from_secs(2);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Way of writing objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,33 +46,33 @@ impl WriteMode {
     }
 }
 
-/// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each.
-/// A scheduler's fields stay as stored; where a file differs, there is a line on standard error. A long
-/// run of one kind is written concurrently.
+/// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each. A
+/// scheduler's fields stay as stored; if a file differs, there is a line on standard error. A long run of one
+/// kind is written concurrently.
 ///
 /// # Errors
 /// An unreadable file, before anything is written; documents that are not objects, and objects that the
 /// server refused, after the others are written.
 pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, validate: Validate) -> Result<()> {
-    let (documents, unread) = manifest::read_all(paths);
-    if unread.iter().any(|problem| problem.number == 0) {
-        bail!(lines(&unread));
+    let (documents, problems) = manifest::read_all(paths);
+    if problems.iter().any(|problem| problem.number == 0) {
+        bail!(lines(&problems));
     }
-    let (notes, unread): (Vec<_>, Vec<_>) = unread.into_iter().partition(|problem| problem.is_note);
+    let (notes, problems): (Vec<_>, Vec<_>) = problems.into_iter().partition(|problem| problem.is_note);
     for note in notes {
         crate::say_error!("note: {note}");
     }
-    let mut refused: Vec<String> = unread.iter().map(ToString::to_string).collect();
-    let documents = without_duplicates(namespaces_first(documents), validate, &mut refused);
+    let mut refusals: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let documents = without_duplicates(namespaces_first(documents), validate, &mut refusals);
     let mut progress = Progress::of(documents.len());
     'all: for run in documents.chunk_by(|a, b| (a.api_version(), a.kind()) == (b.api_version(), b.kind())) {
-        let at_once = if run.len() < MANY { 1 } else { AT_ONCE };
+        let at_once = if run.len() < MANY { 1 } else { CONCURRENCY };
         // The write of the first object finds the URL of the kind, which the others then use.
         let (first, rest) = run.split_at(1);
         for document in first {
             let outcome = write(client, document, mode).await;
             let is_over = outcome.is_err() && client.gave_up();
-            refused.extend(tell(outcome));
+            refusals.extend(tell(outcome));
             if is_over {
                 break 'all;
             }
@@ -80,12 +80,12 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
         }
         let clients = std::iter::repeat_with(|| client.clone());
         let writes = rest.iter().zip(clients);
-        let mut written = stream::iter(writes)
+        let mut outcomes = stream::iter(writes)
             .map(async |(document, mut client)| write(&mut client, document, mode).await)
             .buffered(at_once);
-        while let Some(outcome) = written.next().await {
+        while let Some(outcome) = outcomes.next().await {
             let is_over = outcome.is_err() && client.gave_up();
-            refused.extend(tell(outcome));
+            refusals.extend(tell(outcome));
             if is_over {
                 break 'all;
             }
@@ -94,15 +94,15 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
     }
     progress.end();
     if client.gave_up() {
-        refused.push(format!(
+        refusals.push(format!(
             "stopped after {} of {} objects: --timeout waits longer; load the same files again to write the others",
             progress.done, progress.all
         ));
     }
-    if refused.is_empty() {
+    if refusals.is_empty() {
         Ok(())
     } else {
-        bail!(lines(&refused))
+        bail!(lines(&refusals))
     }
 }
 
@@ -111,12 +111,12 @@ pub fn tell_waiting(reason: &str) {
     crate::say_error!("waiting for the server: {}", shown(reason));
 }
 
-/// Prints duplicate fields, which no server sees any more; with `Strict`, removes the objects that have
-/// any.
+/// Reports the duplicate fields of `documents`, which the server cannot report, since the parsed objects do
+/// not contain them. With `Strict`, objects with duplicate fields are removed.
 fn without_duplicates(
     documents: Vec<Document>,
     validate: Validate,
-    refused: &mut Vec<String>,
+    refusals: &mut Vec<String>,
 ) -> Vec<Document> {
     let mut keep = |document: &Document| {
         let Some(path) = document.duplicates.first() else {
@@ -125,7 +125,7 @@ fn without_duplicates(
         let place = format!("{}: document {}", document.file, document.number);
         match validate {
             Validate::Strict => {
-                refused.push(format!(
+                refusals.push(format!(
                     "{place}: duplicate field \"{path}\" (--validate=warn takes the last one)"
                 ));
                 return false;
@@ -138,17 +138,17 @@ fn without_duplicates(
     documents.into_iter().filter(|document| keep(document)).collect()
 }
 
-/// An object that is written: its line, and its fields that gave way to stored ones.
+/// Output for a written object: its line, and notes about fields that keep their stored values.
 type LoadedLine = (String, Vec<String>);
 
 /// Writes one object.
 async fn write(client: &mut Client, document: &Document, mode: WriteMode) -> Result<LoadedLine, String> {
     let mut notes = Vec::new();
-    let written = match mode {
+    let result = match mode {
         WriteMode::Replace => client.put(&document.object, &mut notes).await,
         WriteMode::Apply { force } => client.apply(&document.object, force).await,
     };
-    match written {
+    match result {
         Ok((name, what)) => {
             let notes = notes.into_iter().map(|note| format!("{name}: {note}"));
             Ok((format!("{name} {what}"), notes.collect()))
@@ -193,7 +193,7 @@ impl Progress {
 
     fn one_more(&mut self) {
         self.done += 1;
-        if self.printed_at.elapsed() >= PROGRESS {
+        if self.printed_at.elapsed() >= PROGRESS_INTERVAL {
             self.printed_at = Instant::now();
             self.print();
         }

@@ -1,4 +1,4 @@
-//! Reading manifests: files and folders of YAML or JSON, several documents each. Nothing is skipped
+//! Reading manifests: files and folders of YAML or JSON, several documents each. No document is skipped
 //! silently: every problem is reported with its file and document.
 
 use std::borrow::Cow;
@@ -19,37 +19,37 @@ pub struct Document {
     pub number: usize,
     /// The object.
     pub object: Value,
-    /// The paths of its duplicate fields; the last one counts.
+    /// The paths of the object's duplicate fields; the last value of each is used.
     pub duplicates: Vec<String>,
 }
 
 impl Document {
-    /// `apiVersion`, empty where it is absent.
+    /// `apiVersion`; empty if it is absent.
     #[must_use]
     pub fn api_version(&self) -> &str {
         self.object["apiVersion"].as_str().unwrap_or_default()
     }
 
-    /// `kind`, empty where it is absent.
+    /// `kind`; empty if it is absent.
     #[must_use]
     pub fn kind(&self) -> &str {
         self.object["kind"].as_str().unwrap_or_default()
     }
 
-    /// `metadata.name`, empty where it is absent.
+    /// `metadata.name`; empty if it is absent.
     #[must_use]
     pub fn name(&self) -> &str {
         self.object["metadata"]["name"].as_str().unwrap_or_default()
     }
 
-    /// `metadata.namespace`, empty where it is absent.
+    /// `metadata.namespace`; empty if it is absent.
     #[must_use]
     pub fn namespace(&self) -> &str {
         self.object["metadata"]["namespace"].as_str().unwrap_or_default()
     }
 }
 
-/// Something that could not be read.
+/// Problem of a file or a document that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file or folder.
@@ -58,7 +58,7 @@ pub struct Problem {
     pub number: usize,
     /// The problem.
     pub problem: String,
-    /// Whether this is no problem: a file among manifests that is not one itself.
+    /// Whether this is only a note: the document is no manifest, but a program's configuration.
     pub is_note: bool,
 }
 
@@ -71,8 +71,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Reads files and, without descending into them, folders (`*.yaml`, `*.yml`, `*.json`, by name); `-`
-/// is standard input. Returns the readable objects, and every problem of the rest.
+/// Reads files, and folders without their subfolders (`*.yaml`, `*.yml`, `*.json`, by name); `-` is standard
+/// input. Returns the readable objects, and every problem of the others.
 #[must_use]
 pub fn read_all(paths: &[PathBuf]) -> (Vec<Document>, Vec<Problem>) {
     let mut documents = Vec::new();
@@ -97,17 +97,17 @@ pub fn read_all(paths: &[PathBuf]) -> (Vec<Document>, Vec<Problem>) {
     (documents, problems)
 }
 
-/// The text of a file; of `-`, standard input.
+/// Returns the text of a file, or of standard input for `-`.
 ///
 /// # Errors
-/// Reason why there is none.
+/// Reason why the text cannot be read.
 pub fn text(file: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
-    let read = match file.as_os_str() == "-" {
+    let result = match file.as_os_str() == "-" {
         true => std::io::stdin().read_to_end(&mut bytes),
         false => std::fs::File::open(file).and_then(|mut file| file.read_to_end(&mut bytes)),
     };
-    read.map_err(|error| error.to_string())?;
+    result.map_err(|error| error.to_string())?;
     berth_yaml::decode(&bytes)
         .map(Cow::into_owned)
         .map_err(|problem| problem.to_string())
@@ -127,10 +127,10 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     let mut list = Vec::new();
     for entry in entries {
         let file = entry.map_err(|error| problem(error.to_string()))?.path();
-        let known = file
+        let is_manifest = file
             .extension()
             .is_some_and(|end| ["yaml", "yml", "json"].iter().any(|known| end == *known));
-        if file.is_file() && known {
+        if file.is_file() && is_manifest {
             list.push(file);
         }
     }
@@ -143,10 +143,10 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     Ok(list)
 }
 
-/// Parses the documents of one text; the items replace a `List`. An unreadable document does not affect
-/// others.
+/// Parses the documents of one text. The items of a `List` replace the list. An unreadable document does not
+/// affect others.
 pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
-    for (number, found) in (1..).zip(values(text)) {
+    for (number, result) in (1..).zip(values(text)) {
         let mut tell = |problem: String, is_note: bool| {
             problems.push(Problem {
                 file: file.to_owned(),
@@ -155,8 +155,8 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
                 is_note,
             });
         };
-        let json::Document { value, duplicates } = match found {
-            Ok(found) => found,
+        let json::Document { value, duplicates } = match result {
+            Ok(result) => result,
             Err(problem) => {
                 tell(problem, false);
                 continue;
@@ -190,10 +190,10 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
     }
 }
 
-/// The paths of `paths` below `start`, relative to it.
+/// The paths of `paths` below `start`, relative to `start`.
 fn below(paths: &[String], start: &str) -> Vec<String> {
-    let below = paths.iter().filter_map(|path| path.strip_prefix(start));
-    below.map(str::to_owned).collect()
+    let relative_paths = paths.iter().filter_map(|path| path.strip_prefix(start));
+    relative_paths.map(str::to_owned).collect()
 }
 
 /// Every document of a text: JSON, one value after the other, or YAML.
@@ -206,7 +206,7 @@ fn values(text: &str) -> Vec<Result<json::Document, String>> {
     }
     let documents = berth_yaml::documents(text).into_iter();
     documents
-        .map(|found| found.map_err(|problem| problem.to_string()))
+        .map(|result| result.map_err(|problem| problem.to_string()))
         .collect()
 }
 
@@ -236,17 +236,17 @@ fn judge(object: &Value) -> Result<(), &'static str> {
     }
 }
 
-/// Reason why an object that cannot be stored is no error: programs' own configuration files have no
-/// metadata, and are in the folders of related objects.
+/// Returns a note if `object` is a program's own configuration file, which is no error: such files have no
+/// metadata, and may be in the folders of related objects.
 fn configuration(object: &Value) -> Option<String> {
     if object.get("metadata").is_some() || config::is_stored_form(object) {
         return None;
     }
     let dialects = berth_dialect_registry::all();
-    let own = dialects
+    let owner = dialects
         .iter()
         .find(|dialect| dialect.configuration().own_file(object).is_some());
-    if let Some(dialect) = own {
+    if let Some(dialect) = owner {
         let name = dialect.name();
         return Some(format!(
             "a configuration file of {name}'s scheduler is left out of account: give it with --config"
@@ -254,7 +254,8 @@ fn configuration(object: &Value) -> Option<String> {
     }
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (group, _) = text("apiVersion").split_once('/')?;
-    // Such as kubescheduler.config.k8s.io; two groups of kube-apiserver's files lack the word `config`.
+    // The groups of such files contain `config` (kubescheduler.config.k8s.io), except two groups of
+    // kube-apiserver's files.
     let is_named = group.split('.').any(|label| label == "config");
     (is_named || ["apiserver.k8s.io", "audit.k8s.io"].contains(&group)).then(|| {
         let kind = text("kind");

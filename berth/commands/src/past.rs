@@ -25,7 +25,7 @@ use crate::why::places::{self, Place};
 /// failure.
 ///
 /// # Errors
-/// When the words name neither a present nor a former decision, the server refuses, or none answers.
+/// When the words name neither a present nor a former decision, the server refuses, or no server answers.
 pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let client = connection.client().await?;
     if question.all_namespaces {
@@ -43,8 +43,8 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
     )
     .await?;
     let has_records = |(_, answer): &(Place, Answer)| answer.has_records();
-    let known = answers.iter().filter(|answer| has_records(answer)).count();
-    if known > 1 {
+    let count = answers.iter().filter(|answer| has_records(answer)).count();
+    if count > 1 {
         let names: Vec<&str> = answers
             .iter()
             .filter(|answer| has_records(answer))
@@ -52,8 +52,8 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
             .collect();
         bail!("several decisions match: name one of {}", names.join(", "));
     }
-    if known == 0 && !is_there(&client, &answers).await? {
-        let seconds = answers.first().and_then(|(_, answer)| answer.kept_for());
+    if count == 0 && !is_there(&client, &answers).await? {
+        let seconds = answers.first().and_then(|(_, answer)| answer.retention_seconds());
         let question = Question {
             client: &client,
             namespace,
@@ -68,7 +68,7 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
     let (_, answer) = answers.swap_remove(index);
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let words = question.object.join(" ");
-    let printed = print::print(
+    let result = print::print(
         &mut out,
         question.output,
         &answer,
@@ -76,7 +76,7 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
         crate::terminal::width(),
     )
     .and_then(|()| out.flush());
-    match printed {
+    match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),
     }
@@ -91,7 +91,7 @@ fn path(place: &Place) -> String {
     }
 }
 
-/// Whether any of the decisions without records exists, as far as the caller may know: one that never
+/// Whether any of the decisions without records exists, as far as the caller may know: a decision that never
 /// changed has no records.
 async fn is_there(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> {
     for (place, _) in answers {
@@ -103,54 +103,55 @@ async fn is_there(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> 
     Ok(false)
 }
 
-/// A history in the server's bytes and as a value.
+/// A history, as JSON and parsed.
 struct Answer {
     /// The answer with every field, including fields of a newer server.
-    written: Value,
+    json: Value,
     /// The parsed fields of the answer.
-    read: Manifest<DecisionHistory>,
+    history: Manifest<DecisionHistory>,
 }
 
 impl Answer {
     fn has_records(&self) -> bool {
-        let status = self.read.body.status.as_ref();
+        let status = self.history.body.status.as_ref();
         status.is_some_and(|status| !status.records.is_empty())
     }
 
-    /// The seconds for which changes are stored, 0 for ever; `None` where they are not stored.
-    fn kept_for(&self) -> Option<u64> {
-        let status = self.read.body.status.as_ref()?;
+    /// The seconds for which changes are stored, 0 for ever; `None` if they are not stored.
+    fn retention_seconds(&self) -> Option<u64> {
+        let status = self.history.body.status.as_ref()?;
         (status.per_decision > 0).then_some(status.max_age_seconds)
     }
 }
 
-/// The histories at `places`, the possible meanings of `words`, that the caller may read; at least one.
+/// Requests the histories at `places`, the possible meanings of `words`. Returns the histories that the
+/// caller may read; at least one.
 async fn ask(
     client: &Client,
     words: &[String],
     places: &[Place],
     limit: usize,
 ) -> Result<Vec<(Place, Answer)>> {
-    let (mut answers, mut refused) = (Vec::new(), Vec::new());
+    let (mut answers, mut refusals) = (Vec::new(), Vec::new());
     for place in places {
-        let history = format!("{}/history?limit={limit}", path(place));
-        match client.send(Method::GET, &history, None).await? {
-            Ok(written) => {
-                let read = why::read(&written)?;
-                answers.push((place.clone(), Answer { written, read }));
+        let history_path = format!("{}/history?limit={limit}", path(place));
+        match client.send(Method::GET, &history_path, None).await? {
+            Ok(json) => {
+                let history = why::read(&json)?;
+                answers.push((place.clone(), Answer { json, history }));
             }
             // A name alone is looked up in every system; most users do not have the right to all of
             // them.
-            Err(status) => refused.push((place.clone(), status)),
+            Err(status) => refusals.push((place.clone(), status)),
         }
     }
     if !answers.is_empty() {
         return Ok(answers);
     }
-    match refused.first() {
+    match refusals.first() {
         Some((_, status)) if status.code == 404 => bail!(
             "the server does not serve the history of {API_VERSION}: Berth is not installed or older, or the kubeconfig names another cluster"
         ),
-        _ => Err(missing::refused(client, words, refused).await),
+        _ => Err(missing::refused(client, words, refusals).await),
     }
 }

@@ -1,5 +1,5 @@
-//! Objects that schedulers read, from a server or a hub, with the user's rights. Nothing is written,
-//! and nothing has to be installed there (docs/try-on-your-hub.md).
+//! Objects that schedulers read, from a server or a hub, with the user's rights. The objects are only read,
+//! and no component has to be installed there (docs/try-on-your-hub.md).
 //!
 //! Each dialect names the kinds that its decisions read. For each kind it states whether decisions read
 //! objects of other namespaces, and the effect of objects that cannot be read
@@ -31,15 +31,16 @@ pub use list::Objects;
 /// Extent of a reading: the systems, and the namespace of the decisions.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// The systems, by name; `None` is all present ones.
+    /// The systems, by name; `None` means all systems that the server has.
     pub systems: Option<BTreeSet<String>>,
-    /// Namespace whose decisions limit the reading to the objects that affect them; `None` is everything.
+    /// Namespace of the decisions: only objects that affect these decisions are read. `None` means all
+    /// objects.
     pub namespace: Option<String>,
 }
 
 /// The objects of one kind.
 pub struct KindObjects {
-    /// `placements.cluster.open-cluster-management.io`.
+    /// Name of the resource, such as `placements.cluster.open-cluster-management.io`.
     pub name: String,
     /// The objects.
     pub objects: Objects,
@@ -48,9 +49,9 @@ pub struct KindObjects {
 /// Objects of one kind that could not be read, and the effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// `placements.cluster.open-cluster-management.io`.
+    /// Name of the resource, such as `placements.cluster.open-cluster-management.io`.
     pub name: String,
-    /// The one namespace whose objects were read all the same.
+    /// The only namespace whose objects were read.
     pub but: Option<String>,
     /// The reason, in the server's words.
     pub message: String,
@@ -94,7 +95,7 @@ impl Kinds {
             let groups = groups.as_ref();
             group.is_empty() || groups.is_none_or(|groups| groups.contains(group))
         };
-        let wanted: Vec<&Arc<dyn Dialect>> = dialects
+        let selected: Vec<&Arc<dyn Dialect>> = dialects
             .iter()
             .filter(|dialect| is_there(dialect.target().group))
             .filter(|dialect| {
@@ -102,7 +103,7 @@ impl Kinds {
                 systems.is_none_or(|systems| systems.contains(dialect.name()))
             })
             .collect();
-        if wanted.is_empty() {
+        if selected.is_empty() {
             let names = dialects.iter().map(|dialect| dialect.name());
             let names: Vec<&str> = match &scope.systems {
                 Some(systems) => systems.iter().map(String::as_str).collect(),
@@ -110,10 +111,10 @@ impl Kinds {
             };
             bail!("{} serves nothing of {}", client.url(), names.join(", "));
         }
-        let reaches = reaches(&wanted).into_iter();
+        let reaches = reaches(&selected).into_iter();
         let present = reaches.filter(|(resource, _)| is_there(resource.group));
         Ok(Self {
-            systems: wanted.iter().map(|dialect| dialect.name()).collect(),
+            systems: selected.iter().map(|dialect| dialect.name()).collect(),
             all: present
                 .filter_map(|(resource, reach)| Some((kind_of(&catalog, resource)?, reach)))
                 .collect(),
@@ -219,7 +220,7 @@ impl ReadResult {
     /// Number of objects that were read.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.kinds.iter().map(|listed| listed.objects.len()).sum()
+        self.kinds.iter().map(|kind| kind.objects.len()).sum()
     }
 
     /// `ocm` or `fleet and ocm`, for a sentence.
@@ -231,8 +232,8 @@ impl ReadResult {
     /// The objects as a simulation reads them.
     pub fn inputs(self) -> impl Iterator<Item = Input> {
         let kinds = self.kinds.into_iter();
-        kinds.flat_map(|listed| {
-            let KindObjects { name, objects } = listed;
+        kinds.flat_map(|kind| {
+            let KindObjects { name, objects } = kind;
             objects.into_values().map(move |object| Input {
                 at: place(&name, &object),
                 value: object,
@@ -247,7 +248,7 @@ impl ReadResult {
     /// # Errors
     /// When the server no longer answers.
     pub async fn tell(&self, client: &Client) -> Result<()> {
-        let kinds = self.kinds.iter().filter(|listed| !listed.objects.is_empty());
+        let kinds = self.kinds.iter().filter(|kind| !kind.objects.is_empty());
         let account = Account {
             verb: "read",
             objects: self.count(),
@@ -272,7 +273,7 @@ impl ReadResult {
         match list::of(client, kind, first, reach.labels).await? {
             Answer::Objects(all) => objects = all,
             Answer::Refused(message) => {
-                // A user without the right to read all may read these.
+                // A user without the right to read all namespaces may read this namespace.
                 let of_namespace = match (first, namespace) {
                     (None, Some(own)) => Some((own, list::of(client, kind, Some(own), reach.labels).await?)),
                     _ => None,
@@ -302,12 +303,12 @@ fn joined(systems: &[&str]) -> String {
     match systems {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        [some @ .., last] => format!("{} and {last}", some.join(", ")),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
     }
 }
 
 /// Time after which the progress of reading is shown.
-const SOON: Duration = Duration::from_secs(1);
+const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 
 /// Progress of a reading, shown on a terminal only.
 struct Progress(Option<Instant>);
@@ -319,7 +320,7 @@ impl Progress {
 
     /// Prints that `count` objects were read, and that the objects of `kind` are next.
     fn tell(&self, count: usize, kind: &dyn Kind) {
-        if self.0.is_some_and(|started| started.elapsed() >= SOON) {
+        if self.0.is_some_and(|started| started.elapsed() >= PROGRESS_DELAY) {
             crate::say_error!("{count} objects so far; reading {}", kind.info().resource());
         }
     }
@@ -335,20 +336,20 @@ fn place(resource: &str, object: &Value) -> String {
 }
 
 /// Highest number of problems that are printed.
-const NAMED: usize = 5;
+const PROBLEMS_LIMIT: usize = 5;
 
-/// Prints problems of objects on standard error: the first ones.
+/// Prints the first problems of objects on standard error, and the number of the others.
 pub fn tell_problems(problems: &[Problem]) {
-    for problem in problems.iter().take(NAMED) {
+    for problem in problems.iter().take(PROBLEMS_LIMIT) {
         crate::say_error!("note: {}", shown(&problem.to_string()));
     }
-    match problems.len().saturating_sub(NAMED) {
+    match problems.len().saturating_sub(PROBLEMS_LIMIT) {
         0 => {}
         more => crate::say_error!("note: {more} more problems; `berth simulate` lists all"),
     }
 }
 
-/// The API groups that are served; `None` where the server does not list them.
+/// The API groups that are served; `None` if the server does not list them.
 async fn groups(client: &Client) -> Result<Option<BTreeSet<String>>> {
     let answer = client.send(Method::GET, "/apis", None).await?;
     Ok(answer.ok().map(|list| {
@@ -367,21 +368,21 @@ fn reaches(dialects: &[&Arc<dyn Dialect>]) -> BTreeMap<GroupResource, Reach> {
                 config::RESOURCE => Reach::everywhere("the default configuration is assumed"),
                 other => dialect.reach(other),
             };
-            let known = all.entry(resource).or_insert(reach);
-            known.elsewhere |= reach.elsewhere;
-            if known.labels != reach.labels {
-                known.labels = "";
+            let largest = all.entry(resource).or_insert(reach);
+            largest.elsewhere |= reach.elsewhere;
+            if largest.labels != reach.labels {
+                largest.labels = "";
             }
         }
     }
     all
 }
 
-/// The kind of `resource`, where there is exactly one.
+/// The kind of `resource`, if exactly one kind matches.
 fn kind_of(catalog: &Catalog, resource: GroupResource) -> Option<Arc<dyn Kind>> {
-    let mut named = catalog.named(&resource.to_string());
-    named.retain(|kind| kind.info().resource() == resource);
-    match named.as_slice() {
+    let mut kinds = catalog.named(&resource.to_string());
+    kinds.retain(|kind| kind.info().resource() == resource);
+    match kinds.as_slice() {
         [kind] => Some(Arc::clone(kind)),
         _ => None,
     }

@@ -1,5 +1,5 @@
-//! `berth simulate`: decides every placeable object in files against the clusters in them, with no server
-//! (docs/concepts.md, "Simulating"). The "plan" step for a placement change.
+//! `berth simulate`: decides every placeable object in files or on a hub in this process, with the clusters
+//! there (docs/concepts.md, "Simulating"). It is the "plan" step for a placement change.
 
 pub mod advice;
 pub(crate) mod demand_filter;
@@ -31,13 +31,15 @@ use demand_filter::DemandFilter;
 use output::List;
 use table::Tables;
 
-/// Everything was decided.
+/// Exit code if everything was decided.
 pub const DONE: u8 = 0;
-/// With `--exit-code`: an object has no place, or less than it requested.
+/// Exit code with `--exit-code`, if an object has no place or less than it requested, or if a decision
+/// differs.
 pub const UNPLACED: u8 = 1;
-/// The question or the configuration is malformed; with `--strict`, the input.
+/// Exit code if the question or the configuration is malformed; with `--strict`, also if the input is
+/// malformed.
 pub const MALFORMED: u8 = 2;
-/// A part of the input was set aside, and the rest was decided.
+/// Exit code if a part of the input was set aside, and the rest was decided.
 pub const SET_ASIDE: u8 = 3;
 
 /// Reason why a simulation ended early.
@@ -54,7 +56,7 @@ enum Stop {
     NoAdvice(#[from] NoAdvice),
 }
 
-/// Reads the hub where no files are given, decides and prints.
+/// Reads the hub if no files are given, decides and prints.
 ///
 /// # Errors
 /// When the hub does not answer.
@@ -73,11 +75,15 @@ pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow:
     Ok(run(args, namespace, reading.inputs()))
 }
 
-/// Decides the objects in the files of `args`, and the objects `read` that are in `namespace` or
+/// Decides the objects in the files of `args`, and those of `inputs` that are in `namespace` or
 /// cluster-scoped, and prints the result. Findings about the input go to standard error, and the exit code
 /// depends on whether all these objects were decided. Other objects are input only.
 #[must_use]
-pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator<Item = Input>) -> ExitCode {
+pub fn run(
+    args: &SimulateArgs,
+    namespace: Option<&str>,
+    inputs: impl IntoIterator<Item = Input>,
+) -> ExitCode {
     let terms = Terms {
         now: args.at.unwrap_or_else(|| SystemClock.now()),
         seed: args.seed,
@@ -92,16 +98,16 @@ pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator
         rules: args.rules,
         now: terms.now,
     };
-    let loaded = load(&args.filename, &by, args.strict, read).and_then(|read| {
+    let loaded = load(&args.filename, &by, args.strict, inputs).and_then(|input| {
         let only = args.r#for.as_deref();
-        let one = only.map(|only| demand_filter::find(&read.simulation, only, namespace));
+        let one = only.map(|only| demand_filter::find(&input.simulation, only, namespace));
         let one = one.transpose().map_err(|problem| vec![problem])?;
         Ok((
-            read,
+            input,
             one.map_or(DemandFilter::Within(namespace), DemandFilter::One),
         ))
     });
-    let (read, wanted) = match loaded {
+    let (input, filter) = match loaded {
         Ok(loaded) => loaded,
         Err(problems) => {
             for problem in problems {
@@ -110,21 +116,21 @@ pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator
             return ExitCode::from(MALFORMED);
         }
     };
-    read.tell_rest();
+    input.tell_rest();
     if !args.change.is_empty() || !args.against.is_empty() {
-        return plan::run(args, read, &terms, &wanted);
+        return plan::run(args, input, &terms, &filter);
     }
-    let Read {
+    let LoadedInput {
         mut simulation,
         whole,
         heartbeat,
-    } = read;
+    } = input;
     let mut tally = Tally::default();
-    let decided = print(&mut simulation, args, &terms, &wanted, &mut tally);
+    let result = print(&mut simulation, args, &terms, &filter, &mut tally);
     if args.at.is_none() && tally.stale {
         tell_stale(heartbeat);
     }
-    match decided {
+    match result {
         Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(DONE),
         Err(stop) => {
             crate::say_error!("error: {stop}");
@@ -139,20 +145,20 @@ pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator
 /// Outcome of all decisions together: the facts for the exit code and the warnings.
 #[derive(Default)]
 struct Tally {
-    /// An object found no place, or less than it requested.
+    /// Whether an object found no place, or less than it requested.
     unplaced: bool,
-    /// An object found no cluster, and the heartbeats of most clusters were too old.
+    /// Whether an object found no cluster, and the heartbeats of most clusters were too old.
     stale: bool,
 }
 
 impl Tally {
-    fn add(&mut self, decided: &DemandOutcome<'_>) {
-        let decision = decided.decision;
+    fn add(&mut self, outcome: &DemandOutcome<'_>) {
+        let decision = outcome.decision;
         self.unplaced |= matches!(
             decision.outcome,
             Outcome::Partial | Outcome::Unschedulable | Outcome::Invalid
         );
-        let inventory = &*decided.snapshot.inventory;
+        let inventory = &*outcome.snapshot.inventory;
         let stale = |candidate: u32| {
             let mut refusals = decision.solved.rejections_of(candidate).iter();
             refusals.any(|refusal| inventory.token(refusal.plugin, refusal.reason) == HEARTBEAT)
@@ -187,14 +193,14 @@ fn print(
     simulation: &mut Simulation,
     args: &SimulateArgs,
     terms: &Terms,
-    wanted: &DemandFilter<'_>,
+    filter: &DemandFilter<'_>,
     tally: &mut Tally,
 ) -> Result<(), Stop> {
-    let choose = |dialect: &dyn Dialect, demand: &berth_apimachinery::Key| wanted.is(dialect, demand);
+    let choose = |dialect: &dyn Dialect, demand: &berth_apimachinery::Key| filter.accepts(dialect, demand);
     let catalog = catalog(&berth_dialect_registry::all());
-    let advised = |decided: &DemandOutcome<'_>| -> Result<Option<Value>, Stop> {
+    let advice_of = |outcome: &DemandOutcome<'_>| -> Result<Option<Value>, Stop> {
         match args.advice {
-            true => find_advice(decided, &catalog, terms).map(Some),
+            true => find_advice(outcome, &catalog, terms).map(Some),
             false => Ok(None),
         }
     };
@@ -202,10 +208,10 @@ fn print(
     match args.output {
         SimulateOutput::Table => {
             let mut tables = Tables::default();
-            simulation.run(terms, choose, |decided| -> Result<(), Stop> {
-                tally.add(decided);
-                tables.write(&mut out, decided)?;
-                if let Some(advice) = advised(decided)? {
+            simulation.run(terms, choose, |outcome| -> Result<(), Stop> {
+                tally.add(outcome);
+                tables.write(&mut out, outcome)?;
+                if let Some(advice) = advice_of(outcome)? {
                     advice::edits(&mut out, &advice, true, terminal::width())?;
                 }
                 Ok(())
@@ -218,10 +224,10 @@ fn print(
         }
         SimulateOutput::Json | SimulateOutput::Yaml | SimulateOutput::Markdown => {
             let mut list = List::new(args.output, reasons(args, simulation));
-            simulation.run(terms, choose, |decided| -> Result<(), Stop> {
-                tally.add(decided);
-                let advice = advised(decided)?;
-                Ok(list.write(&mut out, decided, advice)?)
+            simulation.run(terms, choose, |outcome| -> Result<(), Stop> {
+                tally.add(outcome);
+                let advice = advice_of(outcome)?;
+                Ok(list.write(&mut out, outcome, advice)?)
             })?;
             for aside in aside(simulation, &choose) {
                 tally.unplaced = true;
@@ -244,14 +250,14 @@ fn aside<'a>(
 
 /// Highest number of pairs of a request and a cluster that are listed with every reason, unless all reasons
 /// are requested.
-const MOST_PAIRS: usize = 10_000;
+const PAIRS_LIMIT: usize = 10_000;
 
 /// Detail about clusters that are not picked.
 fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
     args.reasons.unwrap_or_else(|| match simulation.pairs() {
         // One request has one fleet.
         _ if args.r#for.is_some() => Reasons::All,
-        ..=MOST_PAIRS => Reasons::All,
+        ..=PAIRS_LIMIT => Reasons::All,
         pairs => {
             crate::say_error!(
                 "note: {pairs} pairs of a request and a cluster: reasons are counted; --reasons=all shows each, --for one request"
@@ -262,21 +268,21 @@ fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
 }
 
 /// Computes the advice by which targets would fit.
-fn find_advice(decided: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
+fn find_advice(outcome: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
     let terms = berth_engine::advice::Terms {
         now: terms.now,
         seed: terms.seed,
         limit: berth_engine::advice::TARGETS,
         only: None,
     };
-    let found = berth_engine::advice::advise(decided.world, catalog, &decided.decision.demand, &terms)?;
-    Ok(serde_json::to_value(found.short()).expect("texts and numbers are JSON"))
+    let advice = berth_engine::advice::advise(outcome.world, catalog, &outcome.decision.demand, &terms)?;
+    Ok(serde_json::to_value(advice.short()).expect("texts and numbers are JSON"))
 }
 
 /// Objects and configurations that were read.
-pub(crate) struct Read {
+pub(crate) struct LoadedInput {
     pub(crate) simulation: Simulation,
-    /// Whether nothing was set aside.
+    /// Whether no document was set aside.
     pub(crate) whole: bool,
     /// Time of the newest heartbeat.
     heartbeat: Option<Timestamp>,
@@ -293,8 +299,8 @@ pub(crate) struct By<'a> {
     pub(crate) now: Timestamp,
 }
 
-impl Read {
-    /// Prints a note about `--strict` where not everything could be read: with this flag, nothing would be
+impl LoadedInput {
+    /// Prints a note about `--strict` if not everything could be read: with this flag, no object would be
     /// decided.
     fn tell_rest(&self) {
         if !self.whole {
@@ -303,24 +309,24 @@ impl Read {
     }
 }
 
-/// Reads files, adds the objects `read` from a hub, and prints findings.
+/// Reads files, adds `inputs` from a hub, and prints findings.
 pub(crate) fn load(
     files: &[PathBuf],
     by: &By<'_>,
     strict: bool,
-    read: impl IntoIterator<Item = Input>,
-) -> Result<Read, Vec<String>> {
+    inputs: impl IntoIterator<Item = Input>,
+) -> Result<LoadedInput, Vec<String>> {
     let dialects = berth_dialect_registry::all();
     let configurations = configurations(by.config, &dialects)?;
-    let (documents, unread) = manifest::read_all(files);
+    let (documents, problems) = manifest::read_all(files);
     // A missing file is an error in the question.
-    if unread.iter().any(|problem| problem.number == 0) {
-        return Err(unread.iter().map(ToString::to_string).collect());
+    if problems.iter().any(|problem| problem.number == 0) {
+        return Err(problems.iter().map(ToString::to_string).collect());
     }
-    let mut read = read.into_iter().peekable();
-    let is_of_hub = read.peek().is_some();
+    let mut hub_inputs = inputs.into_iter().peekable();
+    let is_of_hub = hub_inputs.peek().is_some();
     let mut heartbeat = None;
-    let inputs = documents.into_iter().map(input).chain(read);
+    let inputs = documents.into_iter().map(input).chain(hub_inputs);
     let inputs = inputs.inspect(|input| heartbeat = heartbeat.max(heartbeat::newest(&input.value)));
     let mut simulation = Simulation::load(&dialects, &catalog(&dialects), configurations, inputs, by.now);
     if is_of_hub {
@@ -339,15 +345,15 @@ pub(crate) fn load(
             );
         }
     }
-    let whole = told(&unread, simulation.findings(), strict)?;
-    Ok(Read {
+    let whole = told(&problems, simulation.findings(), strict)?;
+    Ok(LoadedInput {
         simulation,
         whole,
         heartbeat,
     })
 }
 
-/// Prints findings about files on standard error. Returns whether none of them was set aside.
+/// Prints findings about files on standard error. Returns whether no document was set aside.
 ///
 /// # Errors
 /// With `strict`, everything that the files should not have.
@@ -395,7 +401,7 @@ pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> 
     Ok(count == 0)
 }
 
-/// A document in a simulation, which reports problems by file and document.
+/// Converts a document to an input of a simulation, whose problems name the file and the document.
 pub fn input(document: Document) -> Input {
     Input {
         at: format!("{}: document {}", document.file, document.number),
@@ -407,7 +413,7 @@ pub fn input(document: Document) -> Input {
 /// The configurations of `--config`, each for its dialect.
 ///
 /// # Errors
-/// Everything wrong with any of them.
+/// All problems of all these files.
 pub fn configurations(
     files: &[PathBuf],
     dialects: &[Arc<dyn Dialect>],
@@ -416,16 +422,16 @@ pub fn configurations(
     let mut list: Vec<DefaultConfiguration> = Vec::new();
     for file in files {
         match configuration_file(file, dialects) {
-            Err(found) => problems.extend(found),
-            Ok(found)
+            Err(errors) => problems.extend(errors),
+            Ok(configuration)
                 if list
                     .iter()
-                    .any(|other| other.dialect.name() == found.dialect.name()) =>
+                    .any(|other| other.dialect.name() == configuration.dialect.name()) =>
             {
-                let (name, dialect) = (file.display(), found.dialect.name());
+                let (name, dialect) = (file.display(), configuration.dialect.name());
                 problems.push(format!("{name}: there is another --config of {dialect}"));
             }
-            Ok(found) => list.push(found),
+            Ok(configuration) => list.push(configuration),
         }
     }
     match problems.is_empty() {

@@ -9,14 +9,14 @@ use berth_client::Client;
 pub struct Source {
     /// The client for questions, to a server or to this process.
     pub client: Client,
-    /// The namespace of objects that do not name one.
+    /// The namespace of objects that do not name a namespace.
     pub namespace: String,
-    /// The part of this process that answers until it is dropped; `None` where a server answers.
+    /// The part of this process that answers until it is dropped; `None` if a server answers.
     within: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Source {
-    /// A server.
+    /// Creates a source that asks a server.
     #[must_use]
     pub fn server(client: Client, namespace: impl Into<String>) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Source {
         }
     }
 
-    /// This process as the source: `client` gets answers as long as `answers` exists.
+    /// Creates a source in this process: `client` gets answers as long as `answers` exists.
     #[must_use]
     pub fn within(client: Client, namespace: impl Into<String>, answers: impl Any + Send + Sync) -> Self {
         Self {

@@ -36,13 +36,13 @@ pub fn print(text: &str) {
     write!(anstream::stdout(), "{text}").unwrap_or_default();
 }
 
-/// Prints `text` on standard output; a closed output is no error.
+/// Prints `text` and a line feed on standard output; a closed output is no error.
 pub fn say(text: &str) {
     writeln!(anstream::stdout(), "{text}").unwrap_or_default();
 }
 
-/// Prints `text` on standard error; a closed output is no error. Much of it comes from other programs,
-/// so its lines are made safe as by [`shown`].
+/// Prints `text` and a line feed on standard error; a closed output is no error. Much of the text comes from
+/// other programs, so its lines are made safe as by [`shown`].
 pub fn say_error(text: &str) {
     writeln!(anstream::stderr(), "{}", shown_lines(text)).unwrap_or_default();
 }
@@ -76,7 +76,7 @@ impl Cell {
         &self.text
     }
 
-    /// Unchanged text.
+    /// Text without a style, made safe as by [`shown`].
     #[must_use]
     pub fn plain(text: impl Into<String>) -> Self {
         Self::new(text, Style::new())
@@ -101,12 +101,12 @@ pub fn styled_table(headings: &[&str], rows: &[Vec<Cell>]) -> String {
 
 /// Minimal width of a last column that is wrapped next to the others; a narrower column goes below the
 /// others.
-const LEAST: usize = 30;
+const MIN_LAST_COLUMN: usize = 30;
 /// The indent of text that goes below its row.
-const BELOW: usize = 4;
+const BELOW_INDENT: usize = 4;
 
-/// Like [`styled_table`], for lines of `width`: the last column, which has the longest texts, is
-/// wrapped between words, next to the other columns, or below them where these leave too little room.
+/// Like [`styled_table`], for lines of `width`: the last column, which has the longest texts, is wrapped
+/// between words, next to the other columns, or below the other columns if these leave too little room.
 #[must_use]
 pub fn fitted_table(headings: &[&str], rows: &[Vec<Cell>], width: Option<usize>) -> String {
     let headings: Vec<Cell> = headings.iter().map(|&text| Cell::plain(text)).collect();
@@ -123,7 +123,7 @@ pub fn fitted_table(headings: &[&str], rows: &[Vec<Cell>], width: Option<usize>)
     let Some(width) = width.filter(|width| before + last > *width) else {
         return lines().map(|row| line(row, &widths)).collect();
     };
-    if width >= before + LEAST {
+    if width >= before + MIN_LAST_COLUMN {
         let beside = |row: &Vec<Cell>| broken_row(row, width - before);
         return lines().flat_map(beside).map(|row| line(&row, &widths)).collect();
     }
@@ -168,7 +168,7 @@ fn broken_row(row: &[Cell], room: usize) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-/// `row` in one line, with its last cell on the next.
+/// `row` in one line, with its last cell in the lines below.
 fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
     let Some((last, before)) = row.split_last() else {
         return String::new();
@@ -181,8 +181,12 @@ fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
         false => line(before, widths),
     };
     if !last.text.is_empty() {
-        for part in broken(&last.text, width - BELOW) {
-            text.push_str(&format!("{}{}\n", " ".repeat(BELOW), styled(last.style, &part)));
+        for part in broken(&last.text, width - BELOW_INDENT) {
+            text.push_str(&format!(
+                "{}{}\n",
+                " ".repeat(BELOW_INDENT),
+                styled(last.style, &part)
+            ));
         }
     }
     text
@@ -190,19 +194,19 @@ fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
 
 /// The cells with a text, one after the other, in as many lines as needed.
 fn packed(cells: &[Cell], width: usize) -> String {
-    let (mut text, mut long) = (String::new(), 0);
+    let (mut text, mut length) = (String::new(), 0);
     for cell in cells.iter().filter(|cell| !cell.text.is_empty()) {
         let letters = cell.text.chars().count();
-        if long > 0 && long + GAP + letters > width {
+        if length > 0 && length + GAP + letters > width {
             text.push('\n');
-            long = 0;
+            length = 0;
         }
         if !text.is_empty() {
             text.extend(std::iter::repeat_n(' ', GAP));
-            long += GAP;
+            length += GAP;
         }
         text.push_str(&styled(cell.style, &cell.text));
-        long += letters;
+        length += letters;
     }
     text.push('\n');
     text
@@ -215,8 +219,9 @@ fn commands_terminals(letter: char) -> bool {
     reorders || letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}')
 }
 
-/// Text from elsewhere, in which nothing controls the terminal: control characters are written as `^[`
-/// and the like, marks of direction as U+FFFD.
+/// Returns `text` from elsewhere without characters that control the terminal: line feeds and tabs become
+/// spaces, other characters below U+0020 become `^[` and the like, and all other control characters and marks
+/// of direction become U+FFFD.
 #[must_use]
 pub fn shown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());

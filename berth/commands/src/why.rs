@@ -27,7 +27,7 @@ use crate::terminal;
 use places::Place;
 
 /// Highest number of clusters that a table shows one by one.
-const SHOWN: usize = 50;
+const CLUSTERS_LIMIT: usize = 50;
 
 /// Requests a report, and prints it.
 ///
@@ -50,33 +50,33 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
         false => places,
     };
     let table = matches!(question.output, WhyOutput::Table | WhyOutput::Wide);
-    let cut = table && !question.all && question.cluster.is_none();
-    let query = if cut {
-        format!("?limit={SHOWN}")
+    let is_cut = table && !question.all && question.cluster.is_none();
+    let query = if is_cut {
+        format!("?limit={CLUSTERS_LIMIT}")
     } else {
         String::new()
     };
-    let found = find(client, &question.object, &places, "scheduling", &query).await?;
-    let found = match question.all_namespaces {
-        true => found,
-        false => only_one(found)?.into_iter().collect(),
+    let reports = find(client, &question.object, &places, "scheduling", &query).await?;
+    let reports = match question.all_namespaces {
+        true => reports,
+        false => only_one(reports)?.into_iter().collect(),
     };
-    if found.is_empty() {
+    if reports.is_empty() {
         return Err(absent(source, &question.object, &places).await);
     }
     let mut text = Vec::new();
-    for (index, (place, mut report)) in found.into_iter().enumerate() {
+    for (index, (place, mut report)) in reports.into_iter().enumerate() {
         if let Some(cluster) = &question.cluster {
             only(&mut report, cluster)?;
         }
-        let read: Manifest<Scheduling> = read(&report)?;
-        let counts = counts(client, &place, read.body.status.as_ref()).await?;
+        let scheduling: Manifest<Scheduling> = read(&report)?;
+        let counts = counts(client, &place, scheduling.body.status.as_ref()).await?;
         if index > 0 && table {
             text.push(b'\n');
         }
         let answer = print::Answer {
-            written: &report,
-            read: &read,
+            raw: &report,
+            parsed: &scheduling,
         };
         print::print(&mut text, question, &answer, &counts, terminal::width())?;
     }
@@ -87,7 +87,7 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     }
 }
 
-/// The reasons of all clusters, including the shown ones, where not all of them are in `status`.
+/// Counts of the reasons of all clusters, if `status` does not have all clusters.
 async fn counts(
     client: &Client,
     place: &Place,
@@ -97,12 +97,12 @@ async fn counts(
         return Ok(Vec::new());
     };
     let path = path(place, "scheduling", "?limit=1&reasons=counts");
-    let counted: Scheduling = read(&client.get(&path).await?)?;
-    let counts = counted.status.and_then(|status| status.reason_counts);
+    let scheduling: Scheduling = read(&client.get(&path).await?)?;
+    let counts = scheduling.status.and_then(|status| status.reason_counts);
     Ok(counts.unwrap_or_default())
 }
 
-/// Decisions of the names of `places`, in all namespaces.
+/// Decisions with the names of `places`, in all namespaces.
 async fn everywhere(client: &Client, places: Vec<Place>) -> Result<Vec<Place>> {
     let mut all = Vec::new();
     for place in places {
@@ -130,24 +130,24 @@ async fn everywhere(client: &Client, places: Vec<Place>) -> Result<Vec<Place>> {
 /// Reads an answer of the server.
 ///
 /// # Errors
-/// When it is not an object of that kind.
+/// When the answer is not an object of the type `T`.
 pub fn read<T: DeserializeOwned>(answer: &Value) -> Result<T> {
-    let read = T::deserialize(answer);
-    read.context(
+    let result = T::deserialize(answer);
+    result.context(
         "the server's answer cannot be understood: this program and the server may be of different versions",
     )
 }
 
-/// The one report that was found, if there is any.
+/// The only report, if there is a report.
 ///
 /// # Errors
 /// When there are several.
-pub fn only_one(mut found: Vec<(Place, Value)>) -> Result<Option<(Place, Value)>> {
-    if found.len() > 1 {
-        let names: Vec<&str> = found.iter().map(|(place, _)| place.name.as_str()).collect();
+pub fn only_one(mut reports: Vec<(Place, Value)>) -> Result<Option<(Place, Value)>> {
+    if reports.len() > 1 {
+        let names: Vec<&str> = reports.iter().map(|(place, _)| place.name.as_str()).collect();
         bail!("several decisions match: name one of {}", names.join(", "));
     }
-    Ok(found.pop())
+    Ok(reports.pop())
 }
 
 fn path(place: &Place, subresource: &str, query: &str) -> String {
@@ -162,7 +162,7 @@ fn path(place: &Place, subresource: &str, query: &str) -> String {
 /// Finds the existing answers of `subresource` for `places`, which `words` may mean.
 ///
 /// # Errors
-/// When none exists, or all are refused.
+/// When no answer exists and at least one was refused, or no server answers.
 pub async fn find(
     client: &Client,
     words: &[String],
@@ -170,26 +170,26 @@ pub async fn find(
     subresource: &str,
     query: &str,
 ) -> Result<Vec<(Place, Value)>> {
-    let (mut found, mut refused) = (Vec::new(), Vec::new());
+    let (mut answers, mut refusals) = (Vec::new(), Vec::new());
     for place in places {
         match client
             .send(Method::GET, &path(place, subresource, query), None)
             .await?
         {
-            Ok(report) => found.push((place.clone(), report)),
+            Ok(report) => answers.push((place.clone(), report)),
             Err(status) if status.code == 404 => {}
             // A name alone is looked up in every system; most users do not have the right to all of
             // them.
-            Err(status) => refused.push((place.clone(), status)),
+            Err(status) => refusals.push((place.clone(), status)),
         }
     }
-    match found.is_empty() && !refused.is_empty() {
-        true => Err(missing::refused(client, words, refused).await),
-        false => Ok(found),
+    match answers.is_empty() && !refusals.is_empty() {
+        true => Err(missing::refused(client, words, refusals).await),
+        false => Ok(answers),
     }
 }
 
-/// The error where none of `places` exists.
+/// The error if none of `places` exists.
 pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyhow::Error {
     let question = missing::Question {
         client: &source.client,
@@ -210,18 +210,18 @@ fn only(report: &mut Value, cluster: &str) -> Result<()> {
         bail!("the server returned no candidates");
     };
     let full = spec.map(|spec| format!("{cluster}.{}", spec.dialect));
-    let is = |candidate: &Candidate| {
+    let is_requested = |candidate: &Candidate| {
         let target = candidate.target.as_str();
         *candidate.cluster_name == *cluster || target == cluster || full.as_deref() == Some(target)
     };
-    if !candidates.iter().any(is) {
-        let known: Vec<&str> = candidates
+    if !candidates.iter().any(is_requested) {
+        let names: Vec<&str> = candidates
             .iter()
             .map(|candidate| candidate.target.as_str())
             .filter(|target| !target.is_empty())
             .take(10)
             .collect();
-        let more = match candidates.len().saturating_sub(known.len()) {
+        let more = match candidates.len().saturating_sub(names.len()) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
@@ -234,15 +234,15 @@ fn only(report: &mut Value, cluster: &str) -> Result<()> {
                 "no cluster named \"{cluster}\"; did you mean {}?",
                 near.cluster_name
             ),
-            None if known.is_empty() => bail!("no cluster named \"{cluster}\"; there are no clusters"),
+            None if names.is_empty() => bail!("no cluster named \"{cluster}\"; there are no clusters"),
             None => bail!(
                 "no cluster named \"{cluster}\"; there are {}{more}",
-                known.join(", ")
+                names.join(", ")
             ),
         }
     }
     // The list itself keeps the fields that only a newer server knows.
-    let mut filtered = candidates.iter().map(is);
+    let mut filtered = candidates.iter().map(is_requested);
     if let Some(list) = report["status"]["candidates"].as_array_mut() {
         list.retain(|_| filtered.next().unwrap_or_default());
     }

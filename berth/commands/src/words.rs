@@ -8,14 +8,14 @@ use crate::terminal;
 /// State of a request: a phrase, and its colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestState {
-    /// `placed on 3 of 3`.
+    /// The phrase, such as `placed on 3 of 3`.
     pub phrase: String,
-    /// The colour.
+    /// The colour of the phrase.
     pub style: Style,
 }
 
-/// The state of a request whose report has this `outcome`, with the number of picked clusters and the
-/// wanted number, where there is one.
+/// The state of a request whose report has this `outcome`. The phrase of a placed request has the number of
+/// `picked` clusters, and the `wanted` number if there is one.
 #[must_use]
 pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> RequestState {
     let number = match wanted {
@@ -76,11 +76,11 @@ pub fn action(action: &str, from: &str, to: &str) -> String {
     }
 }
 
-/// A cluster in the resulting set that no change describes further.
+/// Word for a picked cluster without a change.
 pub const PICKED: &str = "picked";
-/// A cluster that fits, and others rank higher.
+/// Word for a cluster that fits, while other clusters rank higher.
 pub const NOT_PICKED: &str = "not picked";
-/// A cluster that a filter refuses.
+/// Word for a cluster that a filter refuses.
 pub const REFUSED: &str = "refused";
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub const ASSETS: &[Asset] = &[
     ),
 ];
 
-/// The file at `path`, or 304 where the browser has it.
+/// Returns the file at `path`, or 304 if the browser has it already.
 pub(crate) fn answer(path: &str, headers: &HeaderMap) -> Result<Response<Body>, Refusal> {
     let Some((_, kind, text)) = ASSETS.iter().find(|(at, ..)| *at == path) else {
         return Err(Refusal::new(
@@ -68,10 +68,10 @@ pub(crate) fn answer(path: &str, headers: &HeaderMap) -> Result<Response<Body>, 
     if known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     }
-    let found = response.headers_mut();
-    found.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    found.insert(ETAG, tag);
-    found.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let response_headers = response.headers_mut();
+    response_headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response_headers.insert(ETAG, tag);
+    response_headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
 }
 

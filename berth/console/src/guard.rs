@@ -1,7 +1,7 @@
 //! Checks that every request passes before any other code sees it.
 //!
-//! A server on loopback is reached by every page that the browser shows and by every user of the
-//! machine. So the host name of the request, its origin and a token all have to be right; none replaces
+//! Every page that the browser shows, and every user of the machine, can send requests to a server on
+//! loopback. So the host name, the origin and the token of a request all have to be right; none replaces
 //! another.
 
 use http::header::{CONTENT_TYPE, HOST, ORIGIN};
@@ -17,21 +17,21 @@ pub(crate) const TOKEN_HEADER: &str = "x-berth-console-token";
 /// Prefix of the paths of API requests.
 pub(crate) const API: &str = "/cluster";
 
-/// Expectations of a request.
+/// The hosts and the token that requests must have.
 #[derive(Debug)]
 pub(crate) struct Guard {
     hosts: Vec<String>,
     token: String,
 }
 
-/// Aim of a request that passed.
+/// Aim of an admitted request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RequestAim {
     /// A file of the page.
     Asset,
     /// Facts about this process for the page.
     About,
-    /// A request to the API, by its path there.
+    /// A request to the API, with its path without the prefix [`API`].
     Api(String),
 }
 
@@ -79,7 +79,7 @@ impl Guard {
                 ))
             };
         }
-        self.token_of(&parts.headers)?;
+        self.check_token(&parts.headers)?;
         let Some(api) = api else {
             return Ok(RequestAim::About);
         };
@@ -95,8 +95,8 @@ impl Guard {
             return Err(Refusal::forbidden("a request has exactly one Host header"));
         };
         // An absolute URI in the request line names a host, too.
-        let named = parts.uri.authority().map(http::uri::Authority::as_str);
-        for host in host.to_str().ok().into_iter().chain(named) {
+        let authority = parts.uri.authority().map(http::uri::Authority::as_str);
+        for host in host.to_str().ok().into_iter().chain(authority) {
             if !self.hosts.iter().any(|own| host.eq_ignore_ascii_case(own)) {
                 return Err(Refusal::forbidden(format!(
                     "Host {host:?} is not this server ({}): if you reach it by that name on purpose, start it with --allow-host {host}",
@@ -127,13 +127,13 @@ impl Guard {
         Ok(())
     }
 
-    fn token_of(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let mut tokens = headers.get_all(TOKEN_HEADER).iter();
-        let shown = match (tokens.next(), tokens.next()) {
+        let sent = match (tokens.next(), tokens.next()) {
             (Some(token), None) => token.as_bytes(),
             _ => &[],
         };
-        if same(shown, self.token.as_bytes()) {
+        if same(sent, self.token.as_bytes()) {
             return Ok(());
         }
         Err(Refusal::new(
@@ -143,14 +143,15 @@ impl Guard {
     }
 }
 
-/// Compares in a time that does not depend on the place of the difference.
-fn same(shown: &[u8], token: &[u8]) -> bool {
-    shown.len() == token.len() && shown.iter().zip(token).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+/// Compares two tokens in a time that does not depend on the place of the difference.
+fn same(sent: &[u8], token: &[u8]) -> bool {
+    sent.len() == token.len() && sent.iter().zip(token).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }
 
-/// Checks the origin of a request, which browsers send in `Sec-Fetch-Site`. It is `none` for an address
-/// that a user typed or opened from elsewhere. Links may lead to the page, which has no data itself:
-/// the file that opens the browser is such a link.
+/// Checks `Sec-Fetch-Site`, in which browsers state the relation between the origin of a request and the
+/// console's own origin. The value is `none` for an address that the user typed or opened outside a page.
+/// Requests for assets may also come from links, since assets have no data: the file of the
+/// [opener](crate::opener::Opener) has such a link.
 fn same_site(headers: &HeaderMap, page: bool) -> Result<(), Refusal> {
     for site in headers.get_all("sec-fetch-site") {
         if site != "same-origin" && !(page && (site == "none" || is_link(headers))) {
@@ -162,7 +163,7 @@ fn same_site(headers: &HeaderMap, page: bool) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether the request shows a page in a window of its own.
+/// Whether the browser sends the request to open a page as a document of its own.
 fn is_link(headers: &HeaderMap) -> bool {
     let is = |name: &str, value: &str| {
         let mut all = headers.get_all(name).iter();
@@ -184,7 +185,7 @@ fn json(headers: &HeaderMap) -> Result<(), Refusal> {
     ))
 }
 
-/// Adds the headers to every answer that isolate the page.
+/// Adds the headers that isolate the page; every answer gets them.
 pub(crate) fn protect(headers: &mut HeaderMap) {
     const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
     for (name, value) in [

@@ -1,5 +1,5 @@
-//! Detection of an unused console: an open page has open watches, so that an unused console has no
-//! answer under way.
+//! Detection of an unused console. An open page always has open watches, so a console without answers in
+//! progress is unused.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use axum::body::{Body, Bytes};
 use http_body::{Frame, SizeHint};
 use tokio::sync::watch;
 
-/// Counts the answers on their way.
+/// Counter of the answers in progress.
 pub(crate) struct Idle {
     open: watch::Sender<usize>,
 }
@@ -23,7 +23,7 @@ impl Default for Idle {
     }
 }
 
-/// An answer on its way, until it is dropped.
+/// An answer in progress, which counts until the value is dropped.
 pub(crate) struct Busy(Arc<Idle>);
 
 impl Drop for Busy {
@@ -33,13 +33,13 @@ impl Drop for Busy {
 }
 
 impl Idle {
-    /// Counts one more answer, until the result is dropped.
+    /// Counts one more answer until the returned value is dropped.
     pub(crate) fn busy(self: &Arc<Self>) -> Busy {
         self.open.send_modify(|open| *open += 1);
         Busy(Arc::clone(self))
     }
 
-    /// Waits until no answer has been on its way for `limit`.
+    /// Waits until no answer has been in progress for `limit`.
     pub(crate) async fn for_long(&self, limit: Duration) {
         let mut changes = self.open.subscribe();
         loop {
@@ -52,8 +52,8 @@ impl Idle {
     }
 }
 
-/// A body that counts as under way until it is dropped.
-pub(crate) fn held(body: Body, busy: Busy) -> Body {
+/// A body whose answer counts as in progress until the body is dropped.
+pub(crate) fn counted(body: Body, busy: Busy) -> Body {
     Body::new(ActivityGuard { body, _busy: busy })
 }
 
@@ -92,7 +92,7 @@ mod tests {
     async fn it_is_idle_once_no_answer_was_on_its_way_for_the_whole_time() {
         let idle = Arc::new(Idle::default());
         let begun = tokio::time::Instant::now();
-        let watch = held(Body::empty(), idle.busy());
+        let watch = counted(Body::empty(), idle.busy());
         let waiting = tokio::spawn({
             let idle = Arc::clone(&idle);
             async move {

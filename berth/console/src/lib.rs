@@ -1,9 +1,9 @@
 //! `berth console`: a page that answers "which cluster, and why?", served on loopback.
 //!
-//! Start reading at [`server::Console`]: a request that passes [`guard`] is for an asset of the page,
-//! or for the API; [`forward`] sends the latter with the user's own kubeconfig.
-//! [`docs/console-security.md`](../../../docs/console-security.md) lists the rules and the tests that
-//! hold them.
+//! Start reading at [`server::Console`]: a request that passes [`guard`] is for an asset of the page, for
+//! facts about the process, or for the API. If [`paths`] allows a request to the API, [`forward`] sends it
+//! with the user's own kubeconfig. [`docs/console-security.md`](../../../docs/console-security.md) lists the
+//! rules and their tests.
 //!
 //! ```
 //! // All assets of the page are in the program.

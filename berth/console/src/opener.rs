@@ -10,12 +10,13 @@ use std::process::{Command, Stdio};
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-/// A file that leads a browser to the console, until it is dropped.
+/// A file that redirects a browser to the console. Dropping the value removes the file.
 #[derive(Debug)]
 pub(crate) struct Opener(PathBuf);
 
 impl Opener {
-    /// A file that leads to `url`, in the user's own runtime folder where there is one.
+    /// Writes a file that redirects to `url`, in the user's own runtime folder, or in the temporary folder
+    /// without a runtime folder.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -28,7 +29,7 @@ impl Opener {
         let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
         let path = folder.join(format!("berth-console-{name}.html"));
         let mut options = OpenOptions::new();
-        // `create_new` refuses an existing link or file of another user.
+        // `create_new` refuses an existing link or file, which may belong to another user.
         let mut file = options.write(true).create_new(true).mode(0o600).open(&path)?;
         let opener = Self(path);
         writeln!(
@@ -38,7 +39,7 @@ impl Opener {
         Ok(opener)
     }
 
-    /// Opens a browser. Where there is none, the user has the printed address.
+    /// Opens the file in a browser. Without a browser, the user has the printed address.
     pub(crate) fn open(&self) {
         let program = if cfg!(target_os = "macos") {
             "open"

@@ -1,4 +1,4 @@
-//! Requests to the API that are forwarded: by a list of allowed ones, never by exclusion.
+//! Allowlist of the requests to the API that are forwarded.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use crate::refusal::Refusal;
 
 /// Berth's own group.
 const BERTH: &str = "scheduling.berth.dev";
-/// The version of Berth's group, in which questions and bindings are created.
+/// The version of Berth's group in which reviews and bindings are created.
 const VERSION: &str = "v1alpha1";
-/// The longest path, with its query, that is forwarded.
+/// Highest number of bytes of a path with its query.
 const LONGEST: usize = 8 * 1024;
-/// The largest page of a list that a request may name.
+/// Highest `limit` of a request.
 const LARGEST_PAGE: u32 = 500;
 
 /// Requests that are allowed.
@@ -46,7 +46,7 @@ impl Allowlist {
                             .join(", ")
                     )));
                 }
-                page(query)
+                check_limit(query)
             }
             Method::POST => self.creatable(path, &segments),
             _ => Err(Refusal::new(
@@ -96,27 +96,28 @@ impl Allowlist {
     }
 }
 
-/// The segments of a path in its one normal form: nothing encoded, empty or dotted.
+/// The segments of a path. The path must be in its normal form: without percent-encoding, empty segments or
+/// dot segments.
 fn segments(path: &str) -> Result<Vec<&str>, Refusal> {
-    let odd = || {
+    let refusal = || {
         Refusal::forbidden(
             "paths must be in their normal form: no percent signs, backslashes, dot segments or doubled slashes",
         )
     };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@+/".contains(&byte);
-    let below = path.strip_prefix('/').ok_or_else(odd)?;
+    let below = path.strip_prefix('/').ok_or_else(refusal)?;
     if !path.bytes().all(plain) {
-        return Err(odd());
+        return Err(refusal());
     }
     let segments: Vec<&str> = below.split('/').collect();
     if segments.iter().any(|segment| matches!(*segment, "" | "." | "..")) {
-        return Err(odd());
+        return Err(refusal());
     }
     Ok(segments)
 }
 
-/// Whether the part of a path after the version is a list, an object, or one of the subresources with
-/// explanations.
+/// Whether the part of a path after the version is a list, an object, or an allowed subresource, and not one
+/// of Secrets.
 fn resource(rest: &[&str]) -> bool {
     let rest = match rest {
         ["namespaces", _, below @ ..] if !below.is_empty() => below,
@@ -135,9 +136,9 @@ fn resource(rest: &[&str]) -> bool {
     }
 }
 
-/// Checks that a list is read in pages of at most [`LARGEST_PAGE`]; a watch has no pages.
-fn page(query: Option<&str>) -> Result<(), Refusal> {
-    // Decoded as by the server, which accepts a name in any encoding.
+/// Checks that `limit` is from 1 to [`LARGEST_PAGE`], if the query has it.
+fn check_limit(query: Option<&str>) -> Result<(), Refusal> {
+    // The query is decoded as by the server, which accepts percent-encoded names.
     for (name, limit) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         if name != "limit" {
             continue;

@@ -5,12 +5,12 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::json;
 
-/// A request that is refused, and the sentence with the reason.
+/// Refusal of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     /// The code of the answer.
     pub(crate) code: StatusCode,
-    /// Problem, and its remedy.
+    /// The problem, and its remedy.
     pub(crate) message: String,
 }
 
@@ -23,12 +23,12 @@ impl Refusal {
         }
     }
 
-    /// 403.
+    /// A refusal with 403 (Forbidden).
     pub(crate) fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, message)
     }
 
-    /// The answer.
+    /// The HTTP response, with a `Status`.
     pub(crate) fn into_response(self) -> Response<Body> {
         let reason = match self.code {
             StatusCode::FORBIDDEN => "Forbidden",

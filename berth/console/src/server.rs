@@ -1,4 +1,4 @@
-//! The process: listeners on loopback, one handler for everything.
+//! The server of the console: listeners on loopback, and one handler for all requests.
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write as _};
@@ -23,7 +23,7 @@ use crate::paths::Allowlist;
 use crate::refusal::Refusal;
 use crate::{assets, forward};
 
-/// Highest number of requests that wait for the beginning of their answers at once.
+/// Highest number of forwarded requests that wait for the beginning of their answers at once.
 const INFLIGHT: usize = 64;
 
 /// A console that listens.
@@ -66,25 +66,25 @@ impl Console {
         Self::over(&args.page, groups, client, about).await
     }
 
-    /// Listens on loopback, and forwards requests by `client`. `about` has the facts about this process
+    /// Listens on loopback, and forwards requests with `client`. `about` has the facts about this process
     /// for the page.
     ///
     /// # Errors
-    /// When the port is taken.
+    /// When the port is in use, or the system returns no random bytes for the token.
     pub async fn over(
         args: &PageArgs,
         groups: BTreeSet<String>,
         client: kube::Client,
         about: Value,
     ) -> Result<Self> {
-        let four = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port))
+        let ipv4_listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port))
             .await
             .with_context(|| format!("listening at port {} of 127.0.0.1", args.port))?;
-        let port = four.local_addr()?.port();
-        let mut listeners = vec![four];
+        let port = ipv4_listener.local_addr()?.port();
+        let mut listeners = vec![ipv4_listener];
         // Without IPv6, or if the port is in use on ::1, 127.0.0.1 is enough.
         match TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await {
-            Ok(six) => listeners.push(six),
+            Ok(ipv6_listener) => listeners.push(ipv6_listener),
             Err(problem) => tracing::debug!(%problem, port, "not listening on [::1]"),
         }
         let shared = ServerState {
@@ -127,8 +127,8 @@ impl Console {
         )
     }
 
-    /// Prints the address with `note`, opens a browser unless that is off, and serves until Ctrl-C, or
-    /// until the idle timeout of `page`.
+    /// Prints the address with `note`, opens a browser unless `page` turns this off, and serves until Ctrl-C,
+    /// or until the idle timeout of `page`.
     ///
     /// # Errors
     /// When a listener fails.
@@ -198,7 +198,7 @@ async fn handle(State(shared): State<Arc<ServerState>>, request: Request) -> Res
         .await
         .unwrap_or_else(Refusal::into_response);
     protect(response.headers_mut());
-    response.map(|body| idle::held(body, busy))
+    response.map(|body| idle::counted(body, busy))
 }
 
 impl ServerState {
@@ -223,10 +223,10 @@ impl ServerState {
     }
 }
 
-/// `berth console`: serves until Ctrl-C.
+/// Runs `berth console` until Ctrl-C, or until the idle timeout.
 ///
 /// # Errors
-/// When the console cannot start.
+/// When the console cannot start, or a listener fails.
 pub async fn run(args: ConsoleArgs, groups: BTreeSet<String>) -> Result<()> {
     let console = Console::start(&args, groups).await?;
     let note = "This address gives access with your kubeconfig's permissions. Ctrl-C ends it.";

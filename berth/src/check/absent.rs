@@ -1,5 +1,5 @@
-//! A hub without Berth: the checks that only read (docs/try-on-your-hub.md). No command that is named
-//! here changes the hub.
+//! Findings about a hub without Berth (docs/try-on-your-hub.md). The commands that the findings name do not
+//! change the hub.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use berth_scheduling_api::API_VERSION;
 use serde_json::{Value, json};
 
 use super::finding::{Finding, Verdict};
-use super::rights::shown;
+use super::rights::right_text;
 use super::webhooks::{CONFIGURATIONS, WEBHOOKS};
 use super::{CheckSubject, Read};
 
@@ -23,7 +23,7 @@ impl CheckSubject<'_> {
         let mut findings = vec![
             Finding::ok("registration", API_VERSION, "Berth is not installed here").but(Verdict::Note, LOOK),
         ];
-        findings.extend(self.left_behind().await?);
+        findings.extend(self.remaining_webhooks().await?);
         let served = match self.read("/apis").await? {
             Read::Object(list) => groups(&list),
             Read::Absent => BTreeSet::new(),
@@ -40,15 +40,15 @@ impl CheckSubject<'_> {
             }
             findings.push(Finding::ok("sources", system, "its objects are on this hub"));
             let mut missing = Vec::new();
-            let own = dialect.reads().into_iter();
-            for resource in own.filter(|resource| *resource != berth_dialect_contract::config::RESOURCE) {
+            let reads = dialect.reads().into_iter();
+            for resource in reads.filter(|resource| *resource != berth_dialect_contract::config::RESOURCE) {
                 let right = json!({"group": resource.group, "resource": resource.resource, "verb": "list"});
                 match self
                     .may("selfsubjectaccessreviews", json!({"resourceAttributes": right}))
                     .await?
                 {
                     Ok(true) => {}
-                    Ok(false) => missing.push(shown(&right)),
+                    Ok(false) => missing.push(right_text(&right)),
                     Err(message) => {
                         findings.push(Finding::ok("rights", "yours", message).but(Verdict::Unknown, ""));
                         return Ok(findings);
@@ -60,13 +60,13 @@ impl CheckSubject<'_> {
         Ok(findings)
     }
 
-    /// Webhooks of a Berth that was uninstalled: a removal by hand may forget them.
-    async fn left_behind(&self) -> Result<Vec<Finding>> {
+    /// Findings about webhook configurations of an uninstalled Berth: a manual removal may forget them.
+    async fn remaining_webhooks(&self) -> Result<Vec<Finding>> {
         let service = default_service();
         let name = configuration_name(&service);
         let mut findings = Vec::new();
         for (resource, kind) in CONFIGURATIONS {
-            // Where the configurations do not exist or may not be read, there is no finding.
+            // If the configuration does not exist or may not be read, there is no finding.
             let Read::Object(object) = self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? else {
                 continue;
             };
@@ -87,7 +87,8 @@ impl CheckSubject<'_> {
     }
 }
 
-/// Whether a system's objects may be read by the user.
+/// Finding about whether the user may read everything that the scheduler of `system` reads. `missing` are the
+/// missing rights.
 fn readable(system: &str, missing: &[String]) -> Finding {
     if missing.is_empty() {
         return Finding::ok(
@@ -103,7 +104,7 @@ fn readable(system: &str, missing: &[String]) -> Finding {
     Finding::ok("rights", "yours", message).but(Verdict::Note, "kubectl auth can-i --list")
 }
 
-/// The API groups that a server has.
+/// The names of the groups in an APIGroupList.
 pub(super) fn groups(list: &Value) -> BTreeSet<String> {
     let groups = list["groups"].as_array().into_iter().flatten();
     let names = groups.filter_map(|group| group["name"].as_str());

@@ -1,4 +1,4 @@
-//! `berth manifests --detect`: which systems a hub has, and whether Berth stores their objects already.
+//! `berth manifests --detect`: the systems on a hub, and whether Berth stores their objects already.
 
 use anyhow::{Result, bail};
 use berth_apimachinery::Clock;
@@ -12,11 +12,11 @@ use super::hub::{API_SERVICES, Groups};
 use super::{CheckSubject, Read, items};
 use crate::source::{Place, Source};
 
-/// The systems on the hub of the kubeconfig, without the system that has to be requested by name: a note
-/// mentions this system.
+/// The systems on the hub of the kubeconfig. If the hub stores the objects of [`OFF_ON_A_HUB`], this system
+/// is left out, since it has to be requested by name; a note mentions it.
 ///
 /// # Errors
-/// When no server answers, or it does not list its API groups.
+/// When no server answers, or its API groups or APIServices cannot be listed.
 pub(crate) async fn detected(server: &ServerArgs) -> Result<Vec<Source>> {
     let client = server.client().await?;
     let subject = CheckSubject {
@@ -30,8 +30,7 @@ pub(crate) async fn detected(server: &ServerArgs) -> Result<Vec<Source>> {
     };
     let services = match subject.read(API_SERVICES).await? {
         Read::Object(list) => list,
-        // A group that Berth stores itself would be mistaken for the hub's, so that an unknown answer
-        // is an error.
+        // Without the APIServices, groups that Berth stores would be mistaken for groups of the hub.
         Read::Absent => bail!("{} has no aggregation layer", client.url()),
         Read::Refused(message) => bail!(message),
     };

@@ -9,7 +9,7 @@ pub(super) enum Verdict {
     Ok,
     /// For information; nothing is broken.
     Note,
-    /// The check failed.
+    /// The check was not possible.
     Unknown,
     /// Something does not work, or soon will not.
     Wrong,
@@ -35,7 +35,7 @@ pub(super) struct Finding {
     pub(super) area: &'static str,
     /// Name of the checked object in its area.
     pub(super) subject: String,
-    /// Verdict of a finding.
+    /// The verdict.
     pub(super) verdict: Verdict,
     /// The message.
     pub(super) message: String,
@@ -57,7 +57,7 @@ impl Finding {
         }
     }
 
-    /// Returns the line with another verdict and a remedy.
+    /// Returns the finding with another verdict and a remedy.
     #[must_use]
     pub(super) fn but(mut self, verdict: Verdict, mend: impl Into<String>) -> Self {
         self.verdict = verdict;
@@ -66,14 +66,14 @@ impl Finding {
     }
 }
 
-/// All that was found.
+/// Findings of a check.
 #[derive(Clone, Debug)]
 pub(super) struct Report {
-    /// Whether Berth is installed there.
+    /// Whether Berth is installed on the server.
     pub(super) installed: bool,
-    /// Line by line.
+    /// The findings, in the order of the output.
     pub(super) findings: Vec<Finding>,
-    /// Count of the requests for a place, where the caller may read them.
+    /// Numbers of requests, if the caller may read decisions.
     pub(super) requests: Option<Requests>,
 }
 
@@ -90,7 +90,7 @@ impl Report {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Requests {
-    /// All checked objects.
+    /// All requests, without requests of other schedulers.
     pub(super) total: usize,
     /// Requests that are not placed, or only in part.
     pub(super) without_place: usize,

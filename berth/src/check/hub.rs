@@ -43,10 +43,10 @@ impl CheckSubject<'_> {
             .flat_map(|object| judge::api_service(object, self.now))
             .collect();
         let groups = Groups::of(all, &service);
-        let (runs, started) = self.workload(&service).await?;
-        let mode = started.mode;
-        let (definitions, mut installation) = self.definitions(&service, &groups, &started).await?;
-        // An observing server needs fewer rights; without a known mode the rights for deciding are
+        let (workload, arguments) = self.workload(&service).await?;
+        let mode = arguments.mode;
+        let (definitions, mut installation) = self.definitions(&service, &groups, &arguments).await?;
+        // An observing server needs fewer rights. If the mode is unknown, the rights for deciding are
         // checked.
         installation.mode = mode.unwrap_or(installation.mode);
         if registered.is_none() {
@@ -59,10 +59,9 @@ impl CheckSubject<'_> {
         }
         findings.extend(self.webhooks(&service, &installation, mode).await?);
         findings.extend(definitions);
-        // A Berth outside of the hub may run as another user, whose missing rights it reports at its
-        // start.
-        let known = runs.verdict == Verdict::Ok || runs.verdict == Verdict::Wrong;
-        findings.push(runs);
+        // A Berth outside the hub may run as another user. It reports missing rights at its start.
+        let known = workload.verdict == Verdict::Ok || workload.verdict == Verdict::Wrong;
+        findings.push(workload);
         if known {
             findings.extend(self.server_rights(&installation).await?);
         }
@@ -72,7 +71,7 @@ impl CheckSubject<'_> {
     }
 
     /// The Service at which the hub reaches Berth: the Service of Berth's APIService, or the default Service
-    /// where the APIService cannot be read.
+    /// if the APIService does not exist or cannot be read.
     pub(crate) async fn service(&self) -> Result<Service> {
         let path = format!("{API_SERVICES}/{VERSION}.{GROUP}");
         let registered = match self.read(&path).await? {
@@ -101,8 +100,8 @@ impl CheckSubject<'_> {
         })
     }
 
-    /// Whether the Deployment of a default installation of Berth exists, registered or not.
-    pub(super) async fn runs(&self) -> Result<bool> {
+    /// Whether the Deployment of a default installation of Berth exists, even if Berth is not registered.
+    pub(super) async fn has_deployment(&self) -> Result<bool> {
         let Service { name, namespace, .. } = default_service();
         let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
         Ok(matches!(self.read(&path).await?, Read::Object(_)))
@@ -114,7 +113,7 @@ impl CheckSubject<'_> {
         &self,
         service: &Service,
         groups: &Groups<'_>,
-        started: &ServerArguments,
+        arguments: &ServerArguments,
     ) -> Result<(Vec<Finding>, Installation)> {
         let list = match self.read(DEFINITIONS).await? {
             Read::Object(list) => list,
@@ -128,23 +127,25 @@ impl CheckSubject<'_> {
             service: service.clone(),
             ..Installation::on_hub()
         };
-        let named = |name: &str| {
+        let find_definition = |name: &str| {
             items(&list)
                 .iter()
                 .find(|object| object["metadata"]["name"] == name)
         };
-        let mut findings = vec![match named("schedulerconfigurations.config.berth.dev") {
-            Some(object) => judge::definition(object),
-            None => Finding::ok(
-                "definitions",
-                "schedulerconfigurations.config.berth.dev",
-                "it does not exist",
-            )
-            .but(
-                Verdict::Wrong,
-                "berth manifests crds | kubectl apply --server-side -f -",
-            ),
-        }];
+        let mut findings = vec![
+            match find_definition("schedulerconfigurations.config.berth.dev") {
+                Some(object) => judge::definition(object),
+                None => Finding::ok(
+                    "definitions",
+                    "schedulerconfigurations.config.berth.dev",
+                    "it does not exist",
+                )
+                .but(
+                    Verdict::Wrong,
+                    "berth manifests crds | kubectl apply --server-side -f -",
+                ),
+            },
+        ];
         for dialect in berth_dialect_registry::all() {
             let system = dialect.name();
             let kinds: Vec<String> = dialect
@@ -160,7 +161,7 @@ impl CheckSubject<'_> {
                 findings.push(Finding::ok("sources", system, "Berth stores its objects"));
                 continue;
             }
-            if started.is_off(system) {
+            if arguments.is_off(system) {
                 installation = installation.without(system);
                 findings.push(Finding::ok(
                     "sources",
@@ -174,7 +175,7 @@ impl CheckSubject<'_> {
                 findings.push(Finding::ok("sources", system, message));
                 continue;
             }
-            let existing: Vec<&Value> = kinds.iter().filter_map(|name| named(name)).collect();
+            let existing: Vec<&Value> = kinds.iter().filter_map(|name| find_definition(name)).collect();
             if existing.is_empty() {
                 installation = installation.without(system);
                 findings.push(Finding::ok(
@@ -184,7 +185,10 @@ impl CheckSubject<'_> {
                 ));
                 continue;
             }
-            let absent: Vec<&String> = kinds.iter().filter(|name| named(name).is_none()).collect();
+            let absent: Vec<&String> = kinds
+                .iter()
+                .filter(|name| find_definition(name).is_none())
+                .collect();
             let broken: Vec<Finding> = existing
                 .iter()
                 .map(|object| judge::definition(object))
@@ -196,15 +200,14 @@ impl CheckSubject<'_> {
         Ok((findings, installation))
     }
 
-    /// The finding about the Deployment behind the Service, or its absence, and the arguments of Berth
-    /// in the Deployment.
+    /// The finding about the Deployment behind `service`, and the arguments of Berth in the Deployment.
     async fn workload(&self, service: &Service) -> Result<(Finding, ServerArguments)> {
         let Service { name, namespace, .. } = service;
         let subject = format!("Deployment {namespace}/{name}");
-        let mut started = ServerArguments::default();
+        let mut arguments = ServerArguments::default();
         let finding = match self.deployment(service).await? {
             Read::Object(object) => {
-                started = ServerArguments::of(&object);
+                arguments = ServerArguments::of(&object);
                 let number = |field: &Value| field.as_u64().unwrap_or_default();
                 let ready = number(&object["status"]["readyReplicas"]);
                 let wanted = object["spec"]["replicas"].as_u64().unwrap_or(1);
@@ -226,7 +229,7 @@ impl CheckSubject<'_> {
             }
             Read::Refused(message) => Finding::ok("versions", subject, message).but(Verdict::Unknown, ""),
         };
-        Ok((finding, started))
+        Ok((finding, arguments))
     }
 
     async fn leases(&self, service: &Service) -> Result<Vec<Finding>> {
@@ -237,7 +240,7 @@ impl CheckSubject<'_> {
         Ok(match self.read(&path).await? {
             Read::Object(list) => items(&list)
                 .iter()
-                .filter(|lease| lease["metadata"]["name"].as_str().is_some_and(leads))
+                .filter(|lease| lease["metadata"]["name"].as_str().is_some_and(is_election_lease))
                 .filter_map(|lease| judge::lease(lease, self.now))
                 .collect(),
             Read::Absent => Vec::new(),
@@ -276,8 +279,8 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// Whether a Lease is for leader election; others fence capacity.
-fn leads(name: &str) -> bool {
+/// Whether the Lease `name` is for leader election; other Leases fence capacity.
+fn is_election_lease(name: &str) -> bool {
     name == crate::hub::CONTROLLERS_LEASE || name == berth_hub::store_lease::NAME
 }
 

@@ -1,5 +1,4 @@
-//! Judgement of the server's objects. Everything here is a function of the read objects and of the
-//! instant.
+//! Judgement of the server's objects. All findings depend only on the objects and the current time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,16 +13,16 @@ use serde_json::Value;
 
 use super::finding::{Finding, Requests, Verdict};
 
-/// A certificate that runs out within this time is mentioned.
+/// A certificate that expires within this time is reported.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
-/// Smaller differences of clocks do not count: answers take time, and have whole seconds.
+/// Smaller differences of clocks do not count: answers take time, and the `Date` header has whole seconds.
 const DRIFT: SignedDuration = SignedDuration::from_secs(5);
 /// Clocks that differ by more break certificates and heartbeats.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
-/// Highest number of decisions that are named one by one.
+/// Highest number of decisions, or of warnings, that are listed one by one.
 const NAMED: usize = 10;
 
-/// One decision of each system: the path of its report below Berth's group, by system.
+/// One decision of each system: its path below the version of Berth's group, by system.
 pub(super) fn one_of_each_system(decisions: &[Value]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for decision in decisions {
@@ -71,10 +70,10 @@ pub(super) fn service(api_service: &Value) -> Option<Service> {
     })
 }
 
-/// Findings about the availability of an APIService and about its caBundle.
+/// Findings about the availability of an APIService, and about its caBundle or `insecureSkipTLSVerify`.
 pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
     let name = text(&object["metadata"]["name"]);
-    let of = service(object).map_or_else(String::new, |service| {
+    let mend = service(object).map_or_else(String::new, |service| {
         format!(
             "kubectl -n {} describe deployment {}",
             service.namespace, service.name
@@ -86,7 +85,7 @@ pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
         Some((true, _)) => findings.push(Finding::ok("registration", &subject, "Available")),
         Some((false, message)) => findings.push(
             Finding::ok("registration", &subject, format!("not Available: {message}"))
-                .but(Verdict::Wrong, of),
+                .but(Verdict::Wrong, mend),
         ),
         None => findings.push(
             Finding::ok("registration", &subject, "the hub has not checked it yet")
@@ -139,7 +138,7 @@ pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Opt
 /// Finding about the presence of a caBundle and its expiry.
 fn bundle(subject: &str, bundle: &Value, service: &Service, now: Timestamp) -> Finding {
     let Service { name, namespace, .. } = service;
-    // The program that fills it in reports the reason: Berth, or cert-manager.
+    // Berth or cert-manager sets the caBundle, and reports the reason of a failure.
     let renew =
         &format!("kubectl -n {namespace} logs deploy/{name}; kubectl -n {namespace} get certificates");
     let Some(encoded) = bundle.as_str().filter(|text| !text.is_empty()) else {
@@ -153,7 +152,7 @@ fn bundle(subject: &str, bundle: &Value, service: &Service, now: Timestamp) -> F
     let until = STANDARD
         .decode(encoded)
         .map_err(|problem| problem.to_string())
-        .and_then(|pem| last_day(&pem));
+        .and_then(|pem| last_expiry(&pem));
     match until {
         Err(problem) => {
             Finding::ok("registration", subject, format!("its caBundle {problem}")).but(Verdict::Wrong, renew)
@@ -168,8 +167,8 @@ fn bundle(subject: &str, bundle: &Value, service: &Service, now: Timestamp) -> F
     }
 }
 
-/// The instant at which the last of the certificates of a PEM file expires.
-pub(super) fn last_day(pem: &[u8]) -> Result<Timestamp, String> {
+/// The latest expiry of the certificates of a PEM file.
+pub(super) fn last_expiry(pem: &[u8]) -> Result<Timestamp, String> {
     let list = berth_certs::pem::certificates(pem, Path::new("it")).map_err(|problem| problem.to_string())?;
     let mut last: Option<Timestamp> = None;
     for certificate in &list {
@@ -199,7 +198,7 @@ pub(super) fn expiry(
     }
 }
 
-/// The certificates in a server's metrics.
+/// Findings about the certificates in a server's metrics.
 pub(super) fn certificates(metrics: &str, now: Timestamp) -> Vec<Finding> {
     const NAME: &str = "berth_certificate_expiration_timestamp_seconds";
     let lines = metrics.lines().filter_map(|line| line.strip_prefix(NAME));
@@ -215,29 +214,29 @@ pub(super) fn certificates(metrics: &str, now: Timestamp) -> Vec<Finding> {
         .collect()
 }
 
-/// The server's clock in comparison with this machine's, by a Date header.
+/// Finding about the server's clock, by its `Date` header, compared with `now`.
 pub(super) fn clock(date: Option<&str>, now: Timestamp) -> Finding {
     let server_time = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
     let Some(server_time) = server_time else {
         return Finding::ok("clock", "server", "it does not send the time").but(Verdict::Unknown, "");
     };
     let skew = server_time.timestamp().duration_since(now);
-    let apart = skew.abs();
-    let message = match (apart < DRIFT, skew.is_negative()) {
+    let difference = skew.abs();
+    let message = match (difference < DRIFT, skew.is_negative()) {
         (true, _) => "agrees with this machine's".to_owned(),
-        (false, true) => format!("{apart:#} behind this machine's"),
-        (false, false) => format!("{apart:#} ahead of this machine's"),
+        (false, true) => format!("{difference:#} behind this machine's"),
+        (false, false) => format!("{difference:#} ahead of this machine's"),
     };
     let finding = Finding::ok("clock", "server", message);
     let mend = "timedatectl status # on both machines";
-    match apart {
-        apart if apart < DRIFT => finding,
-        apart if apart < SKEW => finding.but(Verdict::Note, mend),
+    match difference {
+        difference if difference < DRIFT => finding,
+        difference if difference < SKEW => finding.but(Verdict::Note, mend),
         _ => finding.but(Verdict::Wrong, mend),
     }
 }
 
-/// The failed checks of `/readyz?verbose`; one line where none failed.
+/// Findings about the failed checks of `/readyz?verbose`, or one finding if no check failed.
 pub(super) fn readiness(text: &str) -> Vec<Finding> {
     let failing: Vec<Finding> = text
         .lines()
@@ -285,7 +284,7 @@ pub(super) fn configuration(object: &Value) -> Finding {
     }
 }
 
-/// Finding about whether a Lease is renewed.
+/// Finding about whether a Lease is renewed; `None` if the Lease has no holder or no time of renewal.
 pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     let name = text(&object["metadata"]["name"]);
     let spec = &object["spec"];
@@ -311,8 +310,8 @@ pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     Some(finding)
 }
 
-/// Targets with problems other than readiness: a line for each of the first [`NAMED`] warnings, and the
-/// number of further ones.
+/// Findings about targets with problems other than readiness: one for each of the first [`NAMED`] warnings,
+/// and one with the number of further warnings.
 pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
     let warnings = targets.iter().flat_map(|target| {
         let warnings = target["status"]["warnings"].as_array().into_iter().flatten();
@@ -339,13 +338,12 @@ pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
     findings
 }
 
-/// Lists the `decisions` that are not placed, or only in part, with the reasons: a line for each of the
-/// first [`NAMED`], and a count of the rest by reason. Returns their number, and the number of requests,
-/// without requests of other schedulers.
+/// Findings about the `decisions` that are not placed, or only in part, with the reasons: one for each of the
+/// first [`NAMED`], and one that counts the rest by reason. The numbers of requests are returned, too.
 pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
     let mut findings = Vec::new();
     let mut rest: BTreeMap<String, usize> = BTreeMap::new();
-    let (mut bound, mut ignored) = (0, 0);
+    let (mut not_held, mut ignored) = (0, 0);
     for decision in decisions {
         let phase = text(&decision["status"]["phase"]);
         ignored += usize::from(phase == "Ignored");
@@ -353,7 +351,7 @@ pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
             phase,
             "Unschedulable" | "Invalid" | "Partial" | "Pending" | "Releasing"
         ) {
-            bound += 1;
+            not_held += 1;
             continue;
         }
         let (name, namespace) = (&decision["metadata"]["name"], &decision["metadata"]["namespace"]);
@@ -392,17 +390,17 @@ pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
         );
     }
     if findings.is_empty() {
-        findings.push(Finding::ok("held", "decisions", format!("none of {bound}")));
+        findings.push(Finding::ok("held", "decisions", format!("none of {not_held}")));
     }
     let requests = Requests {
         // Requests for other schedulers need no place from Berth.
         total: decisions.len() - ignored,
-        without_place: decisions.len() - bound,
+        without_place: decisions.len() - not_held,
     };
     (findings, requests)
 }
 
-/// A condition: whether it is True, and its message.
+/// A condition: whether it is True, and its message, or its reason if the message is empty.
 pub(crate) fn condition(object: &Value, r#type: &str) -> Option<(bool, String)> {
     let conditions = object["status"]["conditions"].as_array()?;
     let condition = conditions.iter().find(|condition| condition["type"] == r#type)?;

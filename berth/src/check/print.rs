@@ -68,7 +68,7 @@ fn table(report: &Report, width: Option<usize>) -> String {
     text
 }
 
-/// Summary in a sentence.
+/// The summary in one sentence.
 fn summary(report: &Report) -> String {
     match (report.count(Verdict::Wrong), report.installed) {
         (0, false) => terminal::warning("Berth is not installed here."),

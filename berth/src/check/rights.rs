@@ -24,7 +24,7 @@ const READERS: [(&str, &str, &str, &str); 6] = [
 /// One right, in the form of an access review.
 pub(super) type Right = Value;
 
-/// Rights that a user needs by one binding.
+/// Rights that a user needs, and that one role binding grants.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RequiredRights {
     /// The role.
@@ -57,8 +57,8 @@ pub(super) fn needed(installation: &Installation) -> Vec<RequiredRights> {
         let namespace = text(&object["metadata"]["namespace"]);
         let reference = &object["roleRef"];
         let kind = text(&reference["kind"]);
-        let of = if kind == "Role" { namespace } else { "" };
-        let Some(role) = roles.get(&(kind, of, text(&reference["name"]))) else {
+        let role_namespace = if kind == "Role" { namespace } else { "" };
+        let Some(role) = roles.get(&(kind, role_namespace, text(&reference["name"]))) else {
             continue;
         };
         let rights: Vec<Right> = list(&role["rules"])
@@ -68,12 +68,12 @@ pub(super) fn needed(installation: &Installation) -> Vec<RequiredRights> {
         for subject in list(&object["subjects"]) {
             let (user, groups) = match text(&subject["kind"]) {
                 "ServiceAccount" => {
-                    let (space, name) = (text(&subject["namespace"]), text(&subject["name"]));
+                    let (account_namespace, name) = (text(&subject["namespace"]), text(&subject["name"]));
                     (
-                        format!("system:serviceaccount:{space}:{name}"),
+                        format!("system:serviceaccount:{account_namespace}:{name}"),
                         vec![
                             "system:serviceaccounts".to_owned(),
-                            format!("system:serviceaccounts:{space}"),
+                            format!("system:serviceaccounts:{account_namespace}"),
                             "system:authenticated".to_owned(),
                         ],
                     )
@@ -108,7 +108,7 @@ fn rights(rule: &Value, namespace: &str) -> Vec<Right> {
                 });
                 match list(&rule["resourceNames"]) {
                     [] => all.push(right),
-                    names => all.extend(names.iter().map(|name| named(&right, name))),
+                    names => all.extend(names.iter().map(|name| with_name(&right, name))),
                 }
             }
         }
@@ -116,14 +116,15 @@ fn rights(rule: &Value, namespace: &str) -> Vec<Right> {
     all
 }
 
-fn named(right: &Right, name: &Value) -> Right {
+fn with_name(right: &Right, name: &Value) -> Right {
     let mut right = right.clone();
     right["name"] = name.clone();
     right
 }
 
-/// `list seeds.core.gardener.cloud`, or `impersonate users berth:scheduler` where the right is for one name.
-pub(super) fn shown(right: &Right) -> String {
+/// Text of a right: `list seeds.core.gardener.cloud`, or `impersonate users berth:scheduler` for a right with
+/// a resource name.
+pub(super) fn right_text(right: &Right) -> String {
     let mut shown = format!("{} {}", text(&right["verb"]), text(&right["resource"]));
     for (before, field) in [('/', "subresource"), ('.', "group")] {
         match text(&right[field]) {
@@ -141,8 +142,7 @@ pub(super) fn shown(right: &Right) -> String {
 }
 
 impl CheckSubject<'_> {
-    /// Findings about missing rights of the caller. Few users have all of them, and that is not a
-    /// fault.
+    /// Findings about missing rights of the caller. They are notes, since few users have all rights.
     pub(super) async fn own_rights(&self) -> Result<Vec<Finding>> {
         let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (role, verb, resource, subresource) in READERS {
@@ -154,7 +154,7 @@ impl CheckSubject<'_> {
                 .await?
             {
                 Ok(true) => {}
-                Ok(false) => missing.entry(role).or_default().push(shown(&right)),
+                Ok(false) => missing.entry(role).or_default().push(right_text(&right)),
                 Err(message) => {
                     let finding = Finding::ok("rights", "yours", message);
                     return Ok(vec![finding.but(Verdict::Unknown, "kubectl auth can-i --list")]);
@@ -188,7 +188,7 @@ impl CheckSubject<'_> {
                 let spec = json!({"user": needed.user, "groups": needed.groups, "resourceAttributes": right});
                 match self.may("subjectaccessreviews", spec).await? {
                     Ok(true) => {}
-                    Ok(false) => missing.push(shown(right)),
+                    Ok(false) => missing.push(right_text(right)),
                     Err(message) => {
                         findings.push(Finding::ok("rights", "Berth's", message).but(Verdict::Unknown, ""));
                         return Ok(findings);
@@ -237,7 +237,7 @@ fn role_finding(needed: &RequiredRights, missing: &[String], installation: &Inst
     )
 }
 
-/// The flags that render an installation's manifests.
+/// The flags with which `berth manifests` prints the manifests of `installation`.
 pub(super) fn flags(installation: &Installation) -> String {
     let mut flags = match installation.is_observer() {
         true => " --mode=observe".to_owned(),

@@ -39,8 +39,8 @@ impl CheckSubject<'_> {
                 continue;
             };
             let state = self.scheduler_state(&scheduler).await?;
-            let mut named = stored.iter();
-            let configuration = named.find(|object| object["metadata"]["name"] == dialect.name());
+            let mut configurations = stored.iter();
+            let configuration = configurations.find(|object| object["metadata"]["name"] == dialect.name());
             findings.push(finding(dialect.name(), &scheduler, &state, configuration));
         }
         Ok(findings)
@@ -72,7 +72,7 @@ impl CheckSubject<'_> {
     }
 }
 
-/// The scheduler of `system`, with its stored `configuration`.
+/// Finding about the scheduler of `system`, by its `state` and the stored `configuration`.
 fn finding(
     system: &str,
     scheduler: &OwnScheduler,
@@ -81,36 +81,40 @@ fn finding(
 ) -> Finding {
     let deciding = configuration.and_then(|object| judge::condition(object, DECIDING));
     let name = scheduler.name;
-    let note = |message: String| Finding::ok("deciding", system, message);
+    let report = |message: String| Finding::ok("deciding", system, message);
     let takeover = format!("berth takeover {system}");
     match (state, deciding) {
         (SchedulerKnowledge::Runs(lease, holder), Some((false, message)))
             if asks_to_decide(configuration) =>
         {
-            note(format!(
+            report(format!(
                 "Berth is to decide and waits: {holder} renews {}/{}: {message}",
                 lease.namespace, lease.name
             ))
             .but(Verdict::Wrong, takeover)
         }
-        (SchedulerKnowledge::Runs(..), Some((true, _))) => note(format!(
+        (SchedulerKnowledge::Runs(..), Some((true, _))) => report(format!(
             "both decide: Berth, since spec.otherScheduler is Ignore, and {name}, which runs"
         ))
         .but(Verdict::Note, format!("berth handback {system}; {takeover}")),
-        (SchedulerKnowledge::Runs(..), _) => note(format!("{name} decides: it renews its Lease")),
-        (SchedulerKnowledge::Stopped, Some((true, message))) => note(format!("{message}; {name} is stopped")),
-        (SchedulerKnowledge::Stopped, Some((false, message))) => note(format!(
+        (SchedulerKnowledge::Runs(..), _) => report(format!("{name} decides: it renews its Lease")),
+        (SchedulerKnowledge::Stopped, Some((true, message))) => {
+            report(format!("{message}; {name} is stopped"))
+        }
+        (SchedulerKnowledge::Stopped, Some((false, message))) => report(format!(
             "possibly no scheduler decides: {name} is stopped, or runs without its Lease, and {message}"
         ))
         .but(Verdict::Note, format!("{takeover}; berth handback {system}")),
-        (SchedulerKnowledge::Stopped, None) => note(format!("{name} is stopped, or runs without its Lease")),
-        (SchedulerKnowledge::Invisible, Some((true, message))) => note(format!(
+        (SchedulerKnowledge::Stopped, None) => {
+            report(format!("{name} is stopped, or runs without its Lease"))
+        }
+        (SchedulerKnowledge::Invisible, Some((true, message))) => report(format!(
             "{message}; {name} holds no Lease, so that it is unknown whether it runs"
         )),
-        (SchedulerKnowledge::Invisible, _) => note(format!(
+        (SchedulerKnowledge::Invisible, _) => report(format!(
             "{name} holds no Lease, so that it is unknown whether it runs"
         )),
-        (SchedulerKnowledge::Unread(message), _) => note(message.clone()).but(Verdict::Unknown, ""),
+        (SchedulerKnowledge::Unread(message), _) => report(message.clone()).but(Verdict::Unknown, ""),
     }
 }
 

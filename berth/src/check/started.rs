@@ -1,11 +1,11 @@
-//! Flags of Berth in a Deployment that matter for correctness on a hub.
+//! Arguments of Berth in a Deployment: the mode and the sources.
 
 use berth_configuration::Mode;
 use serde_json::Value;
 
 use crate::source::{Place, source};
 
-/// Mode and sources of a server by its arguments; absent where they are unknown.
+/// Mode of a server, and systems that are turned off, according to its arguments.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerArguments {
     /// The mode, if the arguments set one.
@@ -15,7 +15,7 @@ pub(crate) struct ServerArguments {
 }
 
 impl ServerArguments {
-    /// Reads the arguments of the first container of `deployment`.
+    /// The arguments of the first container of `deployment`; empty if there are none.
     pub(crate) fn of(deployment: &Value) -> Self {
         let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array();
         let words: Vec<&str> = arguments

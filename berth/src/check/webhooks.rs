@@ -22,9 +22,9 @@ pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
 /// State of a webhook configuration on a hub.
 enum WebhookState {
     /// A configuration with webhooks that call Berth, with the finding about them.
-    Asks(Finding),
-    /// No webhook calls Berth.
-    Not,
+    Calls(Finding),
+    /// There is no configuration, or none of its webhooks calls Berth.
+    Missing,
     /// The caller may not read the configuration.
     Refused(String),
 }
@@ -41,47 +41,47 @@ impl CheckSubject<'_> {
         let mut configured = Vec::new();
         for (resource, _) in CONFIGURATIONS {
             configured.push(match self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? {
-                Read::Object(object) => {
-                    judge::webhooks(&object, service, self.now).map_or(WebhookState::Not, WebhookState::Asks)
-                }
-                Read::Absent => WebhookState::Not,
+                Read::Object(object) => judge::webhooks(&object, service, self.now)
+                    .map_or(WebhookState::Missing, WebhookState::Calls),
+                Read::Absent => WebhookState::Missing,
                 Read::Refused(message) => WebhookState::Refused(message),
             });
         }
-        // The configurations that this installation needs. One without webhooks is absent: no system
-        // needs that kind.
+        // Whether the installation needs each configuration. It needs no configuration without webhooks.
         let needed = berth_deploy::webhooks(installation).map(|needed| needed["webhooks"].is_array());
         let mend = format!(
             "berth manifests webhooks{} | kubectl apply --server-side -f -",
             rights::flags(installation)
         );
-        Ok(judged(configured, needed, name, mode, &mend))
+        Ok(findings(configured, needed, name, mode, &mend))
     }
 }
 
-fn judged(
+fn findings(
     configured: Vec<WebhookState>,
     needed: [bool; 2],
     name: &str,
     mode: Option<Mode>,
     mend: &str,
 ) -> Vec<Finding> {
-    let guards = configured.iter().any(|one| matches!(one, WebhookState::Asks(_)));
+    let any_calls = configured
+        .iter()
+        .any(|state| matches!(state, WebhookState::Calls(_)));
     let each = configured.into_iter().zip(CONFIGURATIONS).zip(needed);
     each.map(|((configured, (_, kind)), needed)| {
         let report = |message: &str| Finding::ok("registration", format!("{kind} {name}"), message);
         match (configured, mode) {
-            (WebhookState::Asks(finding), _) => finding,
+            (WebhookState::Calls(finding), _) => finding,
             (WebhookState::Refused(message), _) => report(&message).but(Verdict::Unknown, ""),
-            (WebhookState::Not, _) if !needed => report("there is none, and no system here needs one"),
-            (WebhookState::Not, Some(Mode::Observe)) => {
+            (WebhookState::Missing, _) if !needed => report("there is none, and no system here needs one"),
+            (WebhookState::Missing, Some(Mode::Observe)) => {
                 report("there is none: Berth observes, and guards nothing")
             }
-            (WebhookState::Not, None) if !guards => {
+            (WebhookState::Missing, None) if !any_calls => {
                 report("there is none: right where Berth observes; where it decides, its guards do not hold")
                     .but(Verdict::Note, format!("where it decides: {mend}"))
             }
-            (WebhookState::Not, _) => {
+            (WebhookState::Missing, _) => {
                 report("it does not exist, or calls another server: the guards are not in force")
                     .but(Verdict::Wrong, mend)
             }
@@ -95,29 +95,33 @@ mod tests {
     use super::*;
 
     fn asks() -> WebhookState {
-        WebhookState::Asks(Finding::ok("registration", "it", "1 webhooks"))
+        WebhookState::Calls(Finding::ok("registration", "it", "1 webhooks"))
     }
 
     fn verdicts(configured: Vec<WebhookState>, needed: [bool; 2], mode: Option<Mode>) -> Vec<Verdict> {
-        let findings = judged(configured, needed, "berth", mode, "mend");
-        findings.iter().map(|finding| finding.verdict).collect()
+        let all = findings(configured, needed, "berth", mode, "mend");
+        all.iter().map(|finding| finding.verdict).collect()
     }
 
     #[test]
     fn webhooks_that_nothing_here_needs_are_not_missed() {
         use Verdict::{Note, Ok, Unknown, Wrong};
-        // OCM alone needs no mutating ones.
+        // OCM alone needs no mutating webhooks.
         assert_eq!(
-            verdicts(vec![WebhookState::Not, asks()], [false, true], Some(Mode::Decide)),
+            verdicts(
+                vec![WebhookState::Missing, asks()],
+                [false, true],
+                Some(Mode::Decide)
+            ),
             [Ok, Ok]
         );
-        let none = || vec![WebhookState::Not, WebhookState::Not];
+        let none = || vec![WebhookState::Missing, WebhookState::Missing];
         assert_eq!(verdicts(none(), [true, true], Some(Mode::Observe)), [Ok, Ok]);
         assert_eq!(verdicts(none(), [true, true], None), [Note, Note]);
         assert_eq!(verdicts(none(), [true, true], Some(Mode::Decide)), [Wrong, Wrong]);
-        // A hub with only one of the two configurations is in no mode.
+        // If one configuration calls Berth, a missing configuration is wrong even if the mode is unknown.
         assert_eq!(
-            verdicts(vec![asks(), WebhookState::Not], [true, true], None),
+            verdicts(vec![asks(), WebhookState::Missing], [true, true], None),
             [Ok, Wrong]
         );
         let refused = vec![WebhookState::Refused("forbidden".to_owned()), asks()];

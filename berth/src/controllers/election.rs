@@ -1,4 +1,4 @@
-//! Flags of leader election. Flags have the names of Kubernetes' own controllers.
+//! Flags of leader election, with the names of the flags of Kubernetes' own controllers.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl LeaderElectionArgs {
     /// The times, for the record on etcd and the Leases on a hub alike.
     ///
     /// # Errors
-    /// When they do not fit together.
+    /// When the times contradict each other.
     pub fn terms(&self) -> anyhow::Result<LeaseDurations> {
         LeaseDurations::new(
             self.leader_elect_lease_duration,

@@ -19,7 +19,7 @@ const CONTROLLER: &str = "berth.dev/scheduler";
 pub(super) struct EventContent {
     /// Namespace of the event.
     pub(super) namespace: String,
-    /// The name of its object.
+    /// Name of the object that the event is about.
     pub(super) name: String,
     /// Actor that decided. The event is written as this actor.
     pub(super) actor: &'static str,
@@ -30,10 +30,10 @@ pub(super) struct EventContent {
     related: Option<Value>,
 }
 
-/// Fields that identify an event: events with equal fields are one event that repeats.
+/// Fields that identify an event: events with equal fields are repetitions of one event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Series {
-    /// The uid of its object.
+    /// Uid of the object that the events are about, or the name of a configuration that is not stored.
     pub(super) uid: String,
     r#type: &'static str,
     reason: &'static str,
@@ -47,7 +47,7 @@ impl Series {
             uid: uid.to_owned(),
             r#type: NoteType::as_str(note.r#type),
             reason: note.reason,
-            text: cut(note.text),
+            text: truncated(note.text),
             related: note.related.map(|related| related.key),
         }
     }
@@ -147,8 +147,8 @@ fn without_empty(mut value: Value) -> Value {
     value
 }
 
-/// `text`, or as much of it as there is room for.
-fn cut(mut text: String) -> String {
+/// Truncates `text` to [`TEXT_LIMIT`] bytes.
+fn truncated(mut text: String) -> String {
     const MARK: &str = "...";
     if text.len() <= TEXT_LIMIT {
         return text;
@@ -164,7 +164,7 @@ fn cut(mut text: String) -> String {
 
 /// An event for tests.
 #[cfg(test)]
-pub(super) fn told_of(uid: &str, text: &str) -> EventContent {
+pub(super) fn test_event(uid: &str, text: &str) -> EventContent {
     EventContent {
         namespace: "ns".to_owned(),
         name: "thing".to_owned(),
@@ -188,9 +188,9 @@ mod tests {
 
     #[test]
     fn long_texts_are_cut_between_letters() {
-        assert_eq!(cut("short".to_owned()), "short");
-        assert_eq!(cut("x".repeat(1000)).len(), 1000);
-        let long = cut("é".repeat(600));
+        assert_eq!(truncated("short".to_owned()), "short");
+        assert_eq!(truncated("x".repeat(1000)).len(), 1000);
+        let long = truncated("é".repeat(600));
         assert!(long.len() <= 1000 && long.ends_with("é..."), "{}", long.len());
     }
 }

@@ -1,7 +1,7 @@
 //! The events of decisions: recorded where bindings are created, and written by a task of their own.
 //!
-//! Nothing waits for an event, and no event is worth a delay of decisions: events that come faster than
-//! they can be written are dropped and counted.
+//! Decisions do not wait for events: events that come faster than they can be written are dropped and
+//! counted.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -28,21 +28,22 @@ pub(crate) trait Sink: Send + Sync + 'static {
     async fn store(&self, write: Write) -> WriteResult;
 }
 
-/// Events among the objects served here.
+/// Destination that stores events among the objects served here.
 pub(crate) struct OwnEvents(pub(crate) Arc<Registry>);
 
 /// The resource of written events.
 pub(crate) const EVENTS: GroupResource = GroupResource::new(berth_kubernetes::core::event::GROUP, "events");
 /// Highest number of events that wait to be written.
-const WAITING: usize = 4096;
-/// Highest number of queued events that are written concurrently, so that they share commits.
-const TOGETHER: usize = 256;
-const AT_ONCE: usize = 32;
+const QUEUE_LENGTH: usize = 4096;
+/// Highest number of events that are taken from the queue at once.
+const BATCH: usize = 256;
+/// Highest number of events that are written concurrently, so that they share commits.
+const CONCURRENT_WRITES: usize = 32;
 /// Time for which the first queued event waits for others, so that events of objects that are created one
 /// after the other share commits, too.
 const DELAY: Duration = Duration::from_millis(100);
 
-/// Observes bindings and has their events written.
+/// Observer of bindings, which sends their events to a writer.
 pub struct Events {
     engine: Weak<Engine>,
     sender: mpsc::Sender<(EventContent, Timestamp)>,
@@ -69,7 +70,7 @@ impl Events {
         sink: Arc<dyn Sink>,
         metrics: Arc<ControllerMetrics>,
     ) -> (Self, JoinHandle<()>) {
-        let (sender, receiver) = mpsc::channel(WAITING);
+        let (sender, receiver) = mpsc::channel(QUEUE_LENGTH);
         let writer = Writer {
             sink,
             metrics: Arc::clone(&metrics),
@@ -93,9 +94,9 @@ impl Events {
 }
 
 impl BindObserver for Events {
-    fn bound(&self, _wish: &Bind<'_>, bound: &BindOutcome) {
-        let (snapshot, decision) = (&bound.snapshot, &bound.decision);
-        for note in snapshot.inventory.notes(decision, !bound.written.is_empty()) {
+    fn bound(&self, _bind: &Bind<'_>, outcome: &BindOutcome) {
+        let (snapshot, decision) = (&outcome.snapshot, &outcome.decision);
+        for note in snapshot.inventory.notes(decision, !outcome.written.is_empty()) {
             let event = EventContent::new(snapshot, &decision.demand, decision.demand_revision, note);
             self.send(event, decision.now);
         }
@@ -141,11 +142,11 @@ struct Writer {
 
 impl Writer {
     async fn run(mut self, mut receiver: mpsc::Receiver<(EventContent, Timestamp)>) {
-        let mut batch = Vec::with_capacity(TOGETHER);
-        while receiver.recv_many(&mut batch, TOGETHER).await > 0 {
-            if batch.len() < TOGETHER && !receiver.is_closed() {
+        let mut batch = Vec::with_capacity(BATCH);
+        while receiver.recv_many(&mut batch, BATCH).await > 0 {
+            if batch.len() < BATCH && !receiver.is_closed() {
                 tokio::time::sleep(DELAY).await;
-                batch.extend(std::iter::from_fn(|| receiver.try_recv().ok()).take(TOGETHER));
+                batch.extend(std::iter::from_fn(|| receiver.try_recv().ok()).take(BATCH));
             }
             for (event, now) in batch.drain(..) {
                 if !self.book.note(event, now) {
@@ -166,7 +167,7 @@ impl Writer {
             let sink = &self.sink;
             let results: Vec<_> = stream::iter(writes)
                 .map(|write| async move { (write.series.clone(), write.is_stored, sink.store(write).await) })
-                .buffer_unordered(AT_ONCE)
+                .buffer_unordered(CONCURRENT_WRITES)
                 .collect()
                 .await;
             for (series, was_stored, result) in results {

@@ -12,38 +12,38 @@ use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Shortest interval between two checks; with shorter lives, checks are more frequent.
+/// Longest interval between two checks. If events are kept for a shorter time, checks are more frequent.
 const PERIOD: Duration = Duration::from_mins(1);
 /// Number of events that are removed in one commit.
-const TOGETHER: usize = 256;
+const BATCH: usize = 256;
 
-/// Starts the task, which works while `leading` is true. A `life` of zero keeps events for ever.
+/// Starts the task, which deletes events while `leading` is true. A `ttl` of zero keeps events for ever.
 pub(super) fn spawn(
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    life: Duration,
+    ttl: Duration,
     leading: watch::Receiver<bool>,
 ) -> JoinHandle<()> {
     tokio::spawn(async move {
-        if life.is_zero() {
+        if ttl.is_zero() {
             return;
         }
-        let period = PERIOD.min(life.max(Duration::from_secs(1)));
+        let period = PERIOD.min(ttl.max(Duration::from_secs(1)));
         loop {
             tokio::time::sleep(period).await;
             if !*leading.borrow() {
                 continue;
             }
-            if let Err(error) = sweep(&*store, clock.now(), life).await {
+            if let Err(error) = sweep(&*store, clock.now(), ttl).await {
                 tracing::warn!(%error, "cannot delete expired Events; retrying");
             }
         }
     })
 }
 
-/// Removes the events that were last seen before `now - life`.
-async fn sweep(store: &dyn Store, now: Timestamp, life: Duration) -> Result<(), StoreError> {
-    let Ok(limit) = now.checked_sub(life) else {
+/// Removes the events that were last seen before `now - ttl`.
+async fn sweep(store: &dyn Store, now: Timestamp, ttl: Duration) -> Result<(), StoreError> {
+    let Ok(limit) = now.checked_sub(ttl) else {
         return Ok(());
     };
     let events = store.list(STORED, At::Latest).await?;
@@ -59,7 +59,7 @@ async fn sweep(store: &dyn Store, now: Timestamp, life: Duration) -> Result<(), 
             guards: Vec::new(),
         })
         .collect();
-    for steps in old.chunks(TOGETHER) {
+    for steps in old.chunks(BATCH) {
         match store.apply(steps.to_vec()).await {
             Ok(_) => {}
             // An event was repeated or deleted in the meantime: the next check deletes the rest.
@@ -70,7 +70,7 @@ async fn sweep(store: &dyn Store, now: Timestamp, life: Duration) -> Result<(), 
     Ok(())
 }
 
-/// The times of an event of either API.
+/// The times of an event of the core API or of `events.k8s.io`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Times {
@@ -86,9 +86,8 @@ struct Series {
     last_observed_time: Option<String>,
 }
 
-/// Time at which the stored event of either API was last observed. Only the times are parsed: a whole
-/// parsed event would be cached with the object, and take many times its memory. Without valid times,
-/// the creation counts.
+/// The latest of the times of a stored event, including its creation. Only the times are parsed: a whole
+/// parsed event would be cached with the object, and take many times its memory.
 fn last_seen(event: &Object) -> Option<Timestamp> {
     let times: Times = event.view().unwrap_or_default();
     let series = times.series.and_then(|series| series.last_observed_time);

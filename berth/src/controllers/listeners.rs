@@ -5,13 +5,13 @@ use std::sync::Arc;
 use berth_apimachinery::Key;
 use berth_engine::{Bind, BindError, BindObserver, BindOutcome};
 
-/// The observers, in order.
+/// Observers, which are notified in this order.
 pub(super) struct Listeners(pub(super) Vec<Arc<dyn BindObserver>>);
 
 impl BindObserver for Listeners {
-    fn bound(&self, wish: &Bind<'_>, bound: &BindOutcome) {
+    fn bound(&self, bind: &Bind<'_>, outcome: &BindOutcome) {
         for listener in &self.0 {
-            listener.bound(wish, bound);
+            listener.bound(bind, outcome);
         }
     }
 

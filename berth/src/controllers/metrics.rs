@@ -16,7 +16,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use super::pending::PendingDemands;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Queue {
+struct QueueLabels {
     name: &'static str,
 }
 
@@ -27,19 +27,19 @@ struct AttemptLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Step {
+struct StepLabels {
     dialect: &'static str,
     controller: &'static str,
     result: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Office {
+struct LeaseLabels {
     name: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct EventResult {
+struct EventLabels {
     result: &'static str,
 }
 
@@ -48,25 +48,25 @@ type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
 /// The controllers' metrics.
 #[derive(Debug)]
 pub struct ControllerMetrics {
-    depth: Family<Queue, Gauge>,
-    adds: Family<Queue, Counter>,
-    retries: Family<Queue, Counter>,
-    waited: Durations<Queue>,
-    worked: Durations<Queue>,
+    depth: Family<QueueLabels, Gauge>,
+    adds: Family<QueueLabels, Counter>,
+    retries: Family<QueueLabels, Counter>,
+    queue_durations: Durations<QueueLabels>,
+    work_durations: Durations<QueueLabels>,
     attempts: Family<AttemptLabels, Counter>,
-    durations: Durations<AttemptLabels>,
-    steps: Family<Step, Counter>,
-    leading: Family<Office, Gauge>,
+    attempt_durations: Durations<AttemptLabels>,
+    steps: Family<StepLabels, Counter>,
+    leading: Family<LeaseLabels, Gauge>,
     pending: Arc<PendingDemands>,
-    events: Family<EventResult, Counter>,
+    events: Family<EventLabels, Counter>,
 }
 
-/// A histogram from 10 µs to 10 s, as of client-go's queues.
+/// A histogram from 10 µs to 10 s, in powers of ten as for client-go's queues.
 fn queue_times() -> Histogram {
     Histogram::new(exponential_buckets(1e-5, 10.0, 7))
 }
 
-/// A histogram from 1 ms to 16 s, as of kube-scheduler's attempts.
+/// A histogram from 1 ms to 16 s, as for kube-scheduler's attempts.
 fn attempt_times() -> Histogram {
     Histogram::new(exponential_buckets(0.001, 2.0, 15))
 }
@@ -79,10 +79,10 @@ impl ControllerMetrics {
             depth: Family::default(),
             adds: Family::default(),
             retries: Family::default(),
-            waited: Family::new_with_constructor(queue_times),
-            worked: Family::new_with_constructor(queue_times),
+            queue_durations: Family::new_with_constructor(queue_times),
+            work_durations: Family::new_with_constructor(queue_times),
             attempts: Family::default(),
-            durations: Family::new_with_constructor(attempt_times),
+            attempt_durations: Family::new_with_constructor(attempt_times),
             steps: Family::default(),
             leading: Family::default(),
             pending: Arc::default(),
@@ -114,12 +114,12 @@ impl ControllerMetrics {
             to.register(
                 "workqueue_queue_duration_seconds",
                 "Seconds from a demand's becoming due until its decision starts",
-                self.waited.clone(),
+                self.queue_durations.clone(),
             );
             to.register(
                 "workqueue_work_duration_seconds",
                 "Seconds of the decision of a demand, including its writes",
-                self.worked.clone(),
+                self.work_durations.clone(),
             );
             to.register(
                 "scheduler_schedule_attempts",
@@ -129,7 +129,7 @@ impl ControllerMetrics {
             to.register(
                 "scheduler_scheduling_attempt_duration_seconds",
                 "Seconds of a decision and its writes, by result",
-                self.durations.clone(),
+                self.attempt_durations.clone(),
             );
             to.register(
                 "controller_reconciles",
@@ -149,9 +149,9 @@ impl ControllerMetrics {
         });
     }
 
-    /// Counts an event of a decision.
+    /// Counts an event of a decision, by `result`.
     pub(super) fn event(&self, result: &'static str) {
-        self.events.get_or_create(&EventResult { result }).inc();
+        self.events.get_or_create(&EventLabels { result }).inc();
     }
 }
 
@@ -169,7 +169,7 @@ fn result(attempt: &Attempt<'_>) -> &'static str {
 
 impl Observer for ControllerMetrics {
     fn queued(&self, dialect: &'static str, depth: usize) {
-        let queue = Queue { name: dialect };
+        let queue = QueueLabels { name: dialect };
         if depth > 0 {
             self.adds.get_or_create(&queue).inc();
         }
@@ -179,26 +179,28 @@ impl Observer for ControllerMetrics {
     }
 
     fn taken(&self, dialect: &'static str, depth: usize, waited: Duration) {
-        let queue = Queue { name: dialect };
+        let queue = QueueLabels { name: dialect };
         self.depth
             .get_or_create(&queue)
             .set(i64::try_from(depth).unwrap_or(i64::MAX));
-        self.waited.get_or_create(&queue).observe(waited.as_secs_f64());
+        self.queue_durations
+            .get_or_create(&queue)
+            .observe(waited.as_secs_f64());
     }
 
     fn attempted(&self, attempt: &Attempt<'_>) {
         let seconds = attempt.took.as_secs_f64();
-        let tried = AttemptLabels {
+        let labels = AttemptLabels {
             dialect: attempt.dialect,
             result: result(attempt),
         };
-        self.pending.attempted(attempt, tried.result);
-        let queue = Queue {
+        self.pending.attempted(attempt, labels.result);
+        let queue = QueueLabels {
             name: attempt.dialect,
         };
-        self.worked.get_or_create(&queue).observe(seconds);
-        self.attempts.get_or_create(&tried).inc();
-        self.durations.get_or_create(&tried).observe(seconds);
+        self.work_durations.get_or_create(&queue).observe(seconds);
+        self.attempts.get_or_create(&labels).inc();
+        self.attempt_durations.get_or_create(&labels).observe(seconds);
     }
 
     fn left(&self, dialect: &'static str, demand: &Key) {
@@ -206,19 +208,19 @@ impl Observer for ControllerMetrics {
     }
 
     fn retried(&self, dialect: &'static str) {
-        self.retries.get_or_create(&Queue { name: dialect }).inc();
+        self.retries.get_or_create(&QueueLabels { name: dialect }).inc();
     }
 
     fn stepped(&self, stepped: &FinishedStep<'_>) {
-        let step = Step {
+        let step = StepLabels {
             dialect: stepped.dialect,
             controller: stepped.controller,
             result: stepped.result.as_str(),
         };
-        let queue = Queue {
+        let queue = QueueLabels {
             name: stepped.controller,
         };
-        self.worked
+        self.work_durations
             .get_or_create(&queue)
             .observe(stepped.took.as_secs_f64());
         self.steps.get_or_create(&step).inc();
@@ -230,7 +232,7 @@ impl Observer for ControllerMetrics {
         }
         let name = super::CONTROLLERS_LEASE;
         self.leading
-            .get_or_create(&Office { name })
+            .get_or_create(&LeaseLabels { name })
             .set(i64::from(is_leading));
     }
 }

@@ -1,4 +1,5 @@
-//! Demands that the controllers could not place, and since when: for `scheduler_pending_decisions`.
+//! Demands that the controllers could not place, with the time since their first failed attempt: for the
+//! metrics `scheduler_pending_decisions` and `scheduler_pending_decision_oldest_seconds`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -9,21 +10,21 @@ use berth_dialect_contract::Outcome;
 use berth_engine::controller::Attempt;
 use parking_lot::Mutex;
 
-/// Outcome of the last attempt at a demand.
+/// Result of the last attempt at a demand, and the time of the first attempt without a place.
 #[derive(Clone, Copy, Debug)]
-struct LastAttempt {
+struct PendingState {
     result: &'static str,
     since: Instant,
 }
 
 /// The demands without a place, as this process's controllers know them: at most one entry for each demand.
 #[derive(Debug, Default)]
-pub(super) struct PendingDemands(Mutex<HashMap<(&'static str, Key), LastAttempt>>);
+pub(super) struct PendingDemands(Mutex<HashMap<(&'static str, Key), PendingState>>);
 
 impl PendingDemands {
     /// Records the end of an attempt, with `result` as the label.
     pub(super) fn attempted(&self, attempt: &Attempt<'_>, result: &'static str) {
-        let waits = match attempt.result {
+        let is_pending = match attempt.result {
             Ok(outcome) => matches!(
                 outcome,
                 Outcome::Partial | Outcome::Unschedulable | Outcome::Invalid
@@ -33,9 +34,9 @@ impl PendingDemands {
         };
         let key = (attempt.dialect, attempt.demand.clone());
         let mut all = self.0.lock();
-        if waits {
+        if is_pending {
             let since = Instant::now();
-            all.entry(key).or_insert(LastAttempt { result, since }).result = result;
+            all.entry(key).or_insert(PendingState { result, since }).result = result;
         } else {
             all.remove(&key);
         }
@@ -46,36 +47,34 @@ impl PendingDemands {
         self.0.lock().remove(&(dialect, demand.clone()));
     }
 
-    /// Forgets all demands: from now on, another process's controllers know them.
+    /// Forgets all demands, since this process is no longer the leader.
     pub(super) fn clear(&self) {
         self.0.lock().clear();
     }
 
     /// Numbers of demands, by dialect and result.
     pub(super) fn counts(&self) -> Vec<Series> {
-        let counted = self.by_result().into_iter();
+        let groups = self.by_result().into_iter();
         #[expect(clippy::cast_precision_loss, reason = "there are not 2^52 demands")]
-        counted
+        groups
             .map(|(labels, (count, _))| series(labels, count as f64))
             .collect()
     }
 
-    /// Longest waiting time of a demand, by dialect and result.
+    /// Seconds since the first attempt at the longest unplaced demand, by dialect and result.
     pub(super) fn oldest(&self) -> Vec<Series> {
-        let counted = self.by_result().into_iter();
-        counted
+        let groups = self.by_result().into_iter();
+        groups
             .map(|(labels, (_, oldest))| series(labels, oldest.as_secs_f64()))
             .collect()
     }
 
     fn by_result(&self) -> BTreeMap<(&'static str, &'static str), (usize, Duration)> {
         let mut all = BTreeMap::new();
-        for ((dialect, _), waiting) in &*self.0.lock() {
-            let (count, oldest) = all
-                .entry((*dialect, waiting.result))
-                .or_insert((0, Duration::ZERO));
+        for ((dialect, _), state) in &*self.0.lock() {
+            let (count, oldest) = all.entry((*dialect, state.result)).or_insert((0, Duration::ZERO));
             *count += 1;
-            *oldest = waiting.since.elapsed().max(*oldest);
+            *oldest = state.since.elapsed().max(*oldest);
         }
         all
     }

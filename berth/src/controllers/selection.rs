@@ -1,6 +1,6 @@
-//! `--controllers`: which controllers run, in kube-controller-manager's own notation.
+//! `--controllers`: which controllers run, in the notation of kube-controller-manager.
 //!
-//! A dialect's name selects all of its controllers; where it has several, each has its own name, too. A
+//! A dialect's name selects all of its controllers; if the dialect has several, each has its own name, too. A
 //! controller's own name takes precedence over the name of its dialect, which takes precedence over
 //! `*`.
 
@@ -11,7 +11,7 @@ use berth_dialect_contract::Dialect;
 /// The controllers that run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// The dialects whose decisions are made.
+    /// The dialects whose demands the controllers decide.
     pub deciders: Vec<&'static str>,
     /// The reconcilers, by name.
     pub reconcilers: Vec<&'static str>,
@@ -31,8 +31,8 @@ impl<'a> List<'a> {
                 Some(name) => (name, false),
                 None => (entry, true),
             };
-            let called = |dialect: &&Arc<dyn Dialect>| dialect.controllers().alias() == Some(name);
-            let dialect = dialects.iter().find(called);
+            let has_alias = |dialect: &&Arc<dyn Dialect>| dialect.controllers().alias() == Some(name);
+            let dialect = dialects.iter().find(has_alias);
             (dialect.map_or(name, |dialect| dialect.name()), runs)
         };
         Self(entries.map(read).collect())
@@ -54,8 +54,8 @@ impl<'a> List<'a> {
     /// The first entry that is not a valid name.
     fn unknown(&self, known: &[&str]) -> Option<String> {
         let mut entries = self.0.iter();
-        let odd = entries.find(|(name, runs)| !known.contains(name) && (*name != "*" || !runs))?;
-        Some(format!("{}{}", if odd.1 { "" } else { "-" }, odd.0))
+        let invalid = entries.find(|(name, runs)| !known.contains(name) && (*name != "*" || !runs))?;
+        Some(format!("{}{}", if invalid.1 { "" } else { "-" }, invalid.0))
     }
 }
 
@@ -88,10 +88,10 @@ pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selectio
         if list.runs(decider, dialect.name()) {
             selection.deciders.push(dialect.name());
         }
-        let chosen = reconcilers(dialect).into_iter();
+        let names = reconcilers(dialect).into_iter();
         selection
             .reconcilers
-            .extend(chosen.filter(|name| list.runs(name, dialect.name())));
+            .extend(names.filter(|name| list.runs(name, dialect.name())));
     }
     Ok(selection)
 }

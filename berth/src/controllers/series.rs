@@ -12,13 +12,14 @@ use super::event::{self, EventContent, Series};
 
 /// Silence that ends a series.
 const SILENCE: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
-/// Number of events of one object that are accepted at once, and the interval for one more.
+/// Number of events of one object that are accepted at once.
 const BURST: f64 = 25.0;
+/// Seconds after which one more event of the object is accepted.
 const REFILL_SECONDS: f64 = 300.0;
 /// Interval at which finished series are forgotten.
 const SWEEP: jiff::SignedDuration = jiff::SignedDuration::from_mins(1);
-/// Highest number of series and objects that are remembered.
-const REMEMBERED: usize = 8192;
+/// Highest number of series, and of objects with their rates, that are kept.
+const MAX_ENTRIES: usize = 8192;
 
 /// One event to write.
 #[derive(Clone, Debug)]
@@ -31,7 +32,7 @@ pub(crate) struct Write {
     pub(crate) namespace: String,
     /// Name of the event.
     pub(crate) name: String,
-    /// Whether the event is stored.
+    /// Whether the event is stored already.
     pub(crate) is_stored: bool,
     /// The object.
     pub(crate) object: Value,
@@ -44,7 +45,7 @@ pub(crate) enum WriteResult {
     Stored,
     /// The stored event was deleted.
     Gone,
-    /// The write is refused.
+    /// The event could not be written.
     Refused,
 }
 
@@ -64,7 +65,7 @@ struct Bucket {
     at: Timestamp,
 }
 
-/// The events of one process.
+/// The series of events of one process, and the rates of their objects.
 #[derive(Debug)]
 pub(super) struct Book {
     instance: String,
@@ -72,7 +73,7 @@ pub(super) struct Book {
     series: HashMap<Series, SeriesState>,
     buckets: HashMap<String, Bucket>,
     unwritten: HashSet<Series>,
-    swept: Timestamp,
+    last_sweep: Timestamp,
 }
 
 impl SeriesState {
@@ -85,7 +86,7 @@ impl SeriesState {
         object
     }
 
-    /// Whether the same message at `now` is a new event.
+    /// Whether a repetition at `now` is a new event.
     fn is_over(&self, now: Timestamp) -> bool {
         now.duration_since(self.last) >= SILENCE
     }
@@ -108,7 +109,7 @@ impl Book {
             series: HashMap::new(),
             buckets: HashMap::new(),
             unwritten: HashSet::new(),
-            swept: Timestamp::MIN,
+            last_sweep: Timestamp::MIN,
         }
     }
 
@@ -195,22 +196,22 @@ impl Book {
         admitted
     }
 
-    /// Forgets finished series, and where that is not enough, the half that was silent longest. A
-    /// repetition of a forgotten event is a new event.
+    /// Forgets finished series and full buckets. If too many series or buckets remain, the half that was
+    /// silent longest is forgotten. A repetition of a forgotten event is a new event.
     fn forget(&mut self, now: Timestamp) {
         let unwritten = &self.unwritten;
-        if now.duration_since(self.swept) >= SWEEP {
-            self.swept = now;
+        if now.duration_since(self.last_sweep) >= SWEEP {
+            self.last_sweep = now;
             self.series
                 .retain(|series, entry| !entry.is_over(now) || unwritten.contains(series));
             self.buckets.retain(|_, bucket| bucket.tokens(now) < BURST);
         }
-        if self.series.len() >= REMEMBERED {
+        if self.series.len() >= MAX_ENTRIES {
             let middle = median(self.series.values().map(|entry| entry.last));
             self.series
                 .retain(|series, entry| entry.last > middle || unwritten.contains(series));
         }
-        if self.buckets.len() >= REMEMBERED {
+        if self.buckets.len() >= MAX_ENTRIES {
             let middle = median(self.buckets.values().map(|bucket| bucket.at));
             self.buckets.retain(|_, bucket| bucket.at > middle);
         }

@@ -1,5 +1,6 @@
 //! Events about systems that Berth is configured to decide, but does not decide yet because their own
-//! scheduler runs (docs/take-over.md): on the system's SchedulerConfiguration, stored or not.
+//! scheduler runs (docs/take-over.md). The events are about the system's SchedulerConfiguration, even if it
+//! is not stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ pub(super) fn spawn(
     events: &Arc<Events>,
     leading: watch::Receiver<bool>,
 ) -> JoinHandle<()> {
-    let teller = Teller {
+    let reporter = WaitReporter {
         engine: Arc::clone(engine),
         schedulers: modes.own_schedulers().changes(),
         modes: Arc::clone(modes),
@@ -39,12 +40,12 @@ pub(super) fn spawn(
     tokio::spawn(informer::run(
         Arc::clone(engine.source()),
         Scope::One(config::RESOURCE),
-        teller,
+        reporter,
         std::future::pending(),
     ))
 }
 
-struct Teller {
+struct WaitReporter {
     engine: Arc<Engine>,
     modes: Arc<Modes>,
     events: Arc<Events>,
@@ -59,9 +60,9 @@ struct Teller {
 struct WaitingSystems(BTreeMap<&'static str, Arc<str>>);
 
 impl WaitingSystems {
-    /// Records the state of `dialect`, and returns the type of the event that is due.
-    fn note(&mut self, dialect: &'static str, standing: &DecidingState) -> Option<NoteType> {
-        match standing {
+    /// Records the state of `dialect`, and returns the type of the event to report, if there is one.
+    fn note(&mut self, dialect: &'static str, state: &DecidingState) -> Option<NoteType> {
+        match state {
             DecidingState::Waits(evidence) => {
                 let before = self.0.insert(dialect, Arc::clone(evidence));
                 (before.as_ref() != Some(evidence)).then_some(NoteType::Warning)
@@ -75,12 +76,12 @@ impl WaitingSystems {
     }
 }
 
-impl Teller {
-    fn tell(&self, dialect: &dyn Dialect, standing: &DecidingState, r#type: NoteType) {
+impl WaitReporter {
+    fn report(&self, dialect: &dyn Dialect, state: &DecidingState, r#type: NoteType) {
         let configurations = self.engine.source().cached(config::RESOURCE);
         let stored = configurations.get("", dialect.name());
         let configuration = stored.map_or(Value::Null, |stored| Value::clone(stored.value()));
-        let Words { reason, message, .. } = deciding(dialect, standing, &configuration);
+        let Words { reason, message, .. } = deciding(dialect, state, &configuration);
         let note = Note {
             r#type,
             reason,
@@ -93,7 +94,7 @@ impl Teller {
     }
 }
 
-impl Handler for Teller {
+impl Handler for WaitReporter {
     async fn work(&mut self) -> bool {
         self.schedulers.mark_unchanged();
         if !*self.leading.borrow_and_update() {
@@ -101,9 +102,9 @@ impl Handler for Teller {
         }
         let dialects: Vec<Arc<dyn Dialect>> = self.engine.dialects().cloned().collect();
         for dialect in dialects {
-            let standing = self.modes.standing(dialect.name());
-            if let Some(r#type) = self.waiting.note(dialect.name(), &standing) {
-                self.tell(&*dialect, &standing, r#type);
+            let state = self.modes.standing(dialect.name());
+            if let Some(r#type) = self.waiting.note(dialect.name(), &state) {
+                self.report(&*dialect, &state, r#type);
             }
         }
         true
@@ -140,7 +141,7 @@ mod tests {
     fn a_system_that_begins_to_wait_or_no_longer_does_is_told_of_once() {
         let mut waiting = WaitingSystems::default();
         let waits = |evidence: &str| DecidingState::Waits(evidence.into());
-        for (standing, expected) in [
+        for (state, expected) in [
             (DecidingState::Decides, None),
             (waits("pod-1 renews its Lease"), Some(NoteType::Warning)),
             (waits("pod-1 renews its Lease"), None),
@@ -151,7 +152,7 @@ mod tests {
             (DecidingState::Observes, None),
             (DecidingState::Decides, None),
         ] {
-            assert_eq!(waiting.note("ocm", &standing), expected, "{standing:?}");
+            assert_eq!(waiting.note("ocm", &state), expected, "{state:?}");
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The example manifests, built in, with their times moved to now.
+//! The example manifests, which are built in. Their times are moved to the present.
 
 use anyhow::{Result, bail};
 use berth_apimachinery::{Timestamp, time};
 use berth_commands::manifest::{self, Document};
 use serde_json::Value;
 
-/// The instant the examples were written for (docs/concepts.md, "Settled questions").
-const WRITTEN: &str = "2021-10-28T09:00:00Z";
+/// The instant for which the examples were written (docs/concepts.md, "Settled questions").
+const WRITTEN_FOR: &str = "2021-10-28T09:00:00Z";
 
 macro_rules! example {
     ($path:literal) => {
@@ -46,7 +46,7 @@ pub(super) const ALL: &[(&str, &str)] = &[
     example!("openmcp/unknown-purpose.yaml"),
 ];
 
-/// The objects of one example, its times moved so that it was written at `now`.
+/// The objects of one example, with its times moved as if it was written for `now`.
 ///
 /// # Errors
 /// When there is no such example, or it cannot be read.
@@ -59,23 +59,23 @@ pub(super) fn read(path: &str, now: Timestamp) -> Result<Vec<Document>> {
     if let Some(problem) = problems.first() {
         bail!("{problem}");
     }
-    let written = time::parse(WRITTEN).expect("the constant is an instant");
+    let base = time::parse(WRITTEN_FOR).expect("the constant is an instant");
     for document in &mut documents {
-        shift(&mut document.object, now.duration_since(written));
+        shift(&mut document.object, now.duration_since(base));
     }
     Ok(documents)
 }
 
-/// Moves every RFC 3339 text by `by`.
-fn shift(value: &mut Value, by: jiff::SignedDuration) {
+/// Moves every RFC 3339 time in `value` by `offset`.
+fn shift(value: &mut Value, offset: jiff::SignedDuration) {
     match value {
         Value::String(text) if text.len() >= 20 && text.as_bytes()[10] == b'T' => {
-            if let Some(moved) = time::parse(text).and_then(|at| at.checked_add(by).ok()) {
+            if let Some(moved) = time::parse(text).and_then(|at| at.checked_add(offset).ok()) {
                 *text = time::rfc3339(moved);
             }
         }
-        Value::Array(list) => list.iter_mut().for_each(|value| shift(value, by)),
-        Value::Object(map) => map.values_mut().for_each(|value| shift(value, by)),
+        Value::Array(list) => list.iter_mut().for_each(|value| shift(value, offset)),
+        Value::Object(map) => map.values_mut().for_each(|value| shift(value, offset)),
         _ => {}
     }
 }

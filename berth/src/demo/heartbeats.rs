@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 
 use super::examples;
 
-/// Half of the shortest time after which a system misses a heartbeat (kcp, one minute), with room to spare.
+/// Interval between heartbeats: less than half of the shortest time after which a system misses a heartbeat
+/// (kcp: one minute).
 const PERIOD: Duration = Duration::from_secs(20);
-/// Clusters whose example heartbeat is older than this are silent on purpose.
-const ALIVE: Duration = Duration::from_secs(60);
+/// Longest age of the example heartbeat of a live cluster. Other clusters are silent on purpose.
+const MAX_AGE: Duration = Duration::from_secs(60);
 
 /// A field with the time of an agent's last heartbeat.
 pub(super) struct Heartbeat {
@@ -25,7 +26,7 @@ pub(super) struct Heartbeat {
     field: &'static str,
 }
 
-/// Sends `heartbeats` until its task is aborted.
+/// Sends `heartbeats` until the task is aborted.
 pub(super) async fn keep(client: Client, heartbeats: Vec<Heartbeat>) {
     let mut ticks = tokio::time::interval(PERIOD);
     loop {
@@ -35,7 +36,8 @@ pub(super) async fn keep(client: Client, heartbeats: Vec<Heartbeat>) {
             let patch = json!([{"op": "replace", "path": heartbeat.field, "value": now}]);
             let body = Some(("application/json-patch+json", &patch));
             let path = &heartbeat.path;
-            // The user may have deleted the demo's clusters, and the server may be ending.
+            // Failures are only logged: the user may have deleted the demo's clusters, or the server may be
+            // ending.
             match client.send(Method::PATCH, path, body).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(status)) => tracing::debug!(path, status.message, "a heartbeat was refused"),
@@ -82,7 +84,7 @@ fn is_alive(object: &Value, field: &str, now: Timestamp) -> bool {
         .pointer(field)
         .and_then(Value::as_str)
         .and_then(time::parse);
-    last.is_some_and(|last| now.duration_since(last).unsigned_abs() <= ALIVE)
+    last.is_some_and(|last| now.duration_since(last).unsigned_abs() <= MAX_AGE)
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
-//! Changes that happen by themselves: a disaster and an eviction, with a user's commands and the output
-//! of `kubectl get`.
+//! Decisions that change without a Binding of the user: a disaster and an eviction, with a user's commands
+//! and the output of `kubectl get`.
 //!
-//! Nothing is bound by hand here. The story changes a cluster, like its operator, and waits for the
-//! controllers.
+//! The story changes a cluster as its operator would, and waits for the controllers.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,21 +17,21 @@ use serde_json::{Value, json};
 const DECISIONS: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces";
 const MANAGED_CLUSTERS: &str = "/apis/cluster.open-cluster-management.io/v1/managedclusters";
 const WORKLOAD_CLUSTERS: &str = "/apis/workloads.kcp.dev/v1alpha1/workloadclusters";
-/// Time limit of the controllers.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit for a change by the controllers.
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Pause before the next check.
-const AGAIN: Duration = Duration::from_millis(10);
-/// Form of a server's answer to `kubectl get`.
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
+/// Media type of a server's answer to `kubectl get`.
 const AS_TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-/// The stage: it writes like a user, and reads like `kubectl get`.
+/// The live part of the story, which writes like a user and reads like `kubectl get`.
 pub(super) struct Live<'a> {
     client: &'a mut Client,
     kubectl: kube::Client,
 }
 
 impl<'a> Live<'a> {
-    /// Stories on the server of the kubeconfig at `path`; `client` writes to it.
+    /// Creates the part for the server of the kubeconfig at `path`; `client` writes to the server.
     ///
     /// # Errors
     /// When the kubeconfig cannot be read or used.
@@ -54,12 +53,12 @@ impl<'a> Live<'a> {
         let taint = json!({"spec": {"taints": [{"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}]}});
         self.patch("managedcluster", MANAGED_CLUSTERS, "primary", &taint)
             .await?;
-        self.moves("story-3", "placement.ocm", "backup").await?;
+        self.wait_for_move("story-3", "placement.ocm", "backup").await?;
         self.show("story-3", decision).await?;
-        let mended = json!({"spec": {"taints": null}});
-        self.patch("managedcluster", MANAGED_CLUSTERS, "primary", &mended)
+        let restored = json!({"spec": {"taints": null}});
+        self.patch("managedcluster", MANAGED_CLUSTERS, "primary", &restored)
             .await?;
-        self.moves("story-3", "placement.ocm", "primary").await?;
+        self.wait_for_move("story-3", "placement.ocm", "primary").await?;
         self.show_events("story-3", "DecisionUpdate", 2).await
     }
 
@@ -74,9 +73,9 @@ impl<'a> Live<'a> {
         let standby = format!("{name}-standby");
         say(&format!("{standby} joins the location of {name}."));
         self.client
-            .put(&like(&evicted, &standby, now), &mut Vec::new())
+            .put(&copy_of(&evicted, &standby, now), &mut Vec::new())
             .await?;
-        let joined = self.client.get(&format!("{WORKLOAD_CLUSTERS}/{standby}")).await?;
+        let new_cluster = self.client.get(&format!("{WORKLOAD_CLUSTERS}/{standby}")).await?;
         self.show("shop", "decision shop.kcp").await?;
         let before = self.namespaces_on(&evicted).await?;
         let evict = json!({"spec": {"evictAfter": time::rfc3339(now)}});
@@ -87,7 +86,7 @@ impl<'a> Live<'a> {
             Ok((self.namespaces_on(&evicted).await? == 0).then_some(()))
         })
         .await?;
-        let after = self.namespaces_on(&joined).await?;
+        let after = self.namespaces_on(&new_cluster).await?;
         say(&format!(
             "Namespaces that left {name} within {}: {before}; on {standby} now: {after}. What they leave is drained by {name}'s syncer:",
             milliseconds(start)
@@ -95,8 +94,8 @@ impl<'a> Live<'a> {
         self.placement("shop").await
     }
 
-    /// Shows the clusters of a namespace, including clusters that it leaves, once the new cluster has adopted
-    /// it.
+    /// Prints the placement annotation of a namespace, once its new cluster has adopted the namespace. The
+    /// annotation has the clusters of the namespace, including clusters that the namespace leaves.
     async fn placement(&self, namespace: &str) -> Result<()> {
         let path = format!("/api/v1/namespaces/{namespace}");
         let annotation = async || {
@@ -141,11 +140,11 @@ impl<'a> Live<'a> {
             cluster["metadata"]["uid"] == *place.cluster_name
                 && matches!(place.state.as_deref(), Some("Pending" | "Bound"))
         };
-        let on = decisions.iter().filter(|decision| {
+        let matching = decisions.iter().filter(|decision| {
             let mut places = decision.status.iter().flat_map(|status| &status.decisions);
             places.any(is_there)
         });
-        Ok(on.count())
+        Ok(matching.count())
     }
 
     /// Clusters of the decision at `path`.
@@ -156,7 +155,7 @@ impl<'a> Live<'a> {
     }
 
     /// Waits until the decision is for `cluster` alone, and prints the elapsed time.
-    async fn moves(&self, namespace: &str, name: &str, cluster: &str) -> Result<()> {
+    async fn wait_for_move(&self, namespace: &str, name: &str, cluster: &str) -> Result<()> {
         let start = Instant::now();
         let path = format!("{DECISIONS}/{namespace}/decisions/{name}");
         self.until(&format!("{name} to move to {cluster}"), async || {
@@ -206,16 +205,19 @@ impl<'a> Live<'a> {
     /// Prints the table of the server's answer, with the columns that are always shown.
     async fn get(&self, path: &str) -> Result<()> {
         let request = Request::get(path).header("accept", AS_TABLE).body(Vec::new())?;
-        let shown: Value = self
+        let answer: Value = self
             .kubectl
             .request(request)
             .await
             .with_context(|| path.to_owned())?;
-        let all = shown["columnDefinitions"].as_array().cloned().unwrap_or_default();
+        let all = answer["columnDefinitions"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         let always = |column: &&Value| column["priority"] == 0;
         let names = all.iter().filter(always).map(|column| text(&column["name"]));
         let names: Vec<String> = names.map(|name| name.to_uppercase()).collect();
-        let rows = shown["rows"].as_array().into_iter().flatten().map(|row| {
+        let rows = answer["rows"].as_array().into_iter().flatten().map(|row| {
             let cells = row["cells"].as_array().into_iter().flatten();
             let cells = cells.zip(&all).filter(|(_, column)| always(column));
             cells.map(|(cell, _)| text(cell)).collect()
@@ -226,17 +228,17 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Repeats `ask` until there is an answer.
+    /// Repeats `ask` until there is an answer; fails after [`TIMEOUT`].
     async fn until<T>(&self, what: &str, ask: impl AsyncFn() -> Result<Option<T>>) -> Result<T> {
         let start = Instant::now();
         loop {
             if let Some(answer) = ask().await? {
                 return Ok(answer);
             }
-            if start.elapsed() > PATIENCE {
-                bail!("waited {PATIENCE:?} for {what}");
+            if start.elapsed() > TIMEOUT {
+                bail!("waited {TIMEOUT:?} for {what}");
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_INTERVAL).await;
         }
     }
 }
@@ -245,8 +247,9 @@ fn name_of(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
-/// A copy of the workload cluster `cluster` with another name, ready at `now`, and feasible.
-fn like(cluster: &Value, name: &str, now: Timestamp) -> Value {
+/// A copy of the workload cluster `cluster` with another name. The copy is ready at `now`, and its spec is
+/// empty.
+fn copy_of(cluster: &Value, name: &str, now: Timestamp) -> Value {
     json!({
         "apiVersion": cluster["apiVersion"], "kind": cluster["kind"],
         "metadata": {"name": name, "labels": cluster["metadata"]["labels"]},
@@ -271,7 +274,7 @@ fn milliseconds(since: Instant) -> String {
     format!("{} ms", since.elapsed().as_millis().max(1))
 }
 
-/// A printed cell.
+/// The text of a cell of a table.
 fn text(cell: &Value) -> String {
     match cell {
         Value::String(text) => text.clone(),

@@ -19,9 +19,9 @@ use super::examples;
 
 const GROUP: &str = "/apis/scheduling.berth.dev/v1alpha1";
 /// Time limit of the wait for a decision.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Pause before the decision is read again.
-const AGAIN: Duration = Duration::from_millis(10);
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// openMCP: a shared cluster with room, a new exclusive one, and a purpose that is not configured.
 ///
@@ -83,7 +83,7 @@ pub(super) async fn kcp(client: &mut Client, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// User stories 1 to 4 of the OCM seed; the disaster of the third comes later, live.
+/// OCM: user stories 1 to 4. [`super::live`] has the disaster of the third story.
 ///
 /// # Errors
 /// When the server refuses a step.
@@ -107,8 +107,8 @@ pub(super) async fn ocm(client: &mut Client, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Karmada divides replicas: by room, in the group that has room for all, and not again when a cluster is
-/// cordoned.
+/// Karmada: replicas are divided by room, or placed in the affinity group with room for all of them. They are
+/// not divided again when a cluster is cordoned.
 ///
 /// # Errors
 /// When the server refuses a step.
@@ -125,7 +125,7 @@ pub(super) async fn karmada(client: &mut Client, now: Timestamp) -> Result<()> {
     ] {
         load(client, file, now).await?;
         let decision = format!("{template}-deployment.karmada");
-        appears(client, "retail", &decision).await?;
+        wait_for_decision(client, "retail", &decision).await?;
         place(client, "retail", &decision).await?;
     }
     say("Frankfurt is cordoned. Nothing that is divided moves.");
@@ -145,7 +145,7 @@ async fn cordon(client: &mut Client, path: &str, name: &str, now: Timestamp) -> 
     Ok(())
 }
 
-/// Gardener's two strategies, a shoot for testing, and one that fits nowhere.
+/// Gardener's two strategies, a shoot for testing, and a shoot that fits no seed.
 ///
 /// # Errors
 /// When the server refuses a step.
@@ -204,17 +204,17 @@ async fn load(client: &mut Client, path: &str, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Waits for the decision `name`: a controller creates its object from loaded objects.
-async fn appears(client: &Client, namespace: &str, name: &str) -> Result<()> {
+/// Waits for the decision `name`, whose demand a controller creates from the loaded objects.
+async fn wait_for_decision(client: &Client, namespace: &str, name: &str) -> Result<()> {
     let path = format!("{GROUP}/namespaces/{namespace}/decisions/{name}");
-    let waited = async {
+    let wait = async {
         while client.get(&path).await.is_err() {
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_INTERVAL).await;
         }
     };
-    tokio::time::timeout(PATIENCE, waited)
+    tokio::time::timeout(TIMEOUT, wait)
         .await
-        .with_context(|| format!("{namespace}/{name} is not there after {PATIENCE:?}"))
+        .with_context(|| format!("{namespace}/{name} is not there after {TIMEOUT:?}"))
 }
 
 /// Prints the scheduler's decision, binds it when a cluster fits, and prints the binding. An empty
@@ -304,7 +304,7 @@ fn row(candidate: &Candidate, has_amounts: bool) -> Vec<String> {
     row
 }
 
-/// The name of the Target without its dialect; of a cluster that does not exist, the given name.
+/// The name of the candidate's Target without the dialect, or the name of the cluster if it has no Target.
 fn target(candidate: &Candidate) -> &str {
     match candidate.target.rsplit_once('.') {
         Some((name, _)) => name,

@@ -1,4 +1,5 @@
-//! Flags about the hub. They have the names of k8s.io/apiserver's flags, where it has such a flag.
+//! Flags about the hub. If k8s.io/apiserver has a flag for the purpose, Berth's flag has the name of that
+//! flag.
 
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ impl HubArgs {
         place(&self.source, dialect) == Place::Hub
     }
 
-    /// The names of `dialects` that are not turned off.
+    /// The `dialects` that are not turned off.
     #[must_use]
     pub fn served(&self, mut dialects: Vec<Arc<dyn Dialect>>) -> Vec<Arc<dyn Dialect>> {
         dialects.retain(|dialect| place(&self.source, dialect.name()) != Place::Off);

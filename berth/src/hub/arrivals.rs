@@ -13,8 +13,8 @@ use http::{HeaderMap, Response};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
 
-/// Time limit of the hub's answer about a namespace and of its copy.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Time limit of the wait for the hub's answer about a namespace, and for the copy of the namespace.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An API in which a create waits for its namespace, if the hub has it.
 pub(crate) struct Arrivals {
@@ -24,7 +24,7 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Adds the waiting to `api`, whose namespaces are copied into `store`.
+    /// Wraps `api`. Namespaces are copied from the hub of `client` into `store`.
     pub(crate) fn new(api: Arc<dyn Api>, store: Arc<dyn Store>, client: Client) -> Self {
         Self {
             api,
@@ -75,8 +75,8 @@ impl Api for Arrivals {
     async fn dispatch(&self, request: AuthorizedRequest) -> Response<Body> {
         let info = &request.info;
         if info.verb == "create" && !info.namespace.is_empty() && !self.has(&info.namespace) {
-            // Without the namespace after that time, admission reports the error.
-            drop(tokio::time::timeout(PATIENCE, self.wait_for(&info.namespace)).await);
+            // If the namespace is still missing after the time limit, admission reports the error.
+            drop(tokio::time::timeout(TIMEOUT, self.wait_for(&info.namespace)).await);
         }
         self.api.dispatch(request).await
     }

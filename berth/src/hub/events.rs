@@ -1,5 +1,5 @@
-//! Events on the hub, written as the user of the decision: people look for them there, and the hub
-//! deletes them in time.
+//! Events on the hub, written as the actor of the decision. Users look for events on the hub, and the hub
+//! deletes expired events.
 
 use async_trait::async_trait;
 use berth_hub::wire::{self, Ask, Wire};
@@ -12,19 +12,19 @@ use crate::controllers::{EventWrite, Sink, WriteResult};
 /// The API version of written events.
 const VERSION: &str = "events.k8s.io/v1";
 
-/// Writes events to the hub.
+/// Destination that writes events to the hub.
 pub(crate) struct HubEvents {
     wire: Wire,
 }
 
 impl HubEvents {
-    /// Events written through `client`.
+    /// A destination that writes through `client`.
     pub(crate) fn new(client: Client) -> Self {
         Self { wire: Wire(client) }
     }
 }
 
-/// The event in the hub's form: revisions of copies mean nothing there.
+/// The event without the resourceVersion of its object: the revisions of copies have no meaning on the hub.
 fn for_the_hub(mut event: Value) -> Value {
     if let Some(regarding) = event.get_mut("regarding").and_then(Value::as_object_mut) {
         Map::remove(regarding, "resourceVersion");
@@ -35,14 +35,14 @@ fn for_the_hub(mut event: Value) -> Value {
 #[async_trait]
 impl Sink for HubEvents {
     async fn store(&self, write: EventWrite) -> WriteResult {
-        let all = wire::collection(VERSION, crate::controllers::EVENTS, &write.namespace);
-        let one = format!("{all}/{}", write.name);
+        let collection = wire::collection(VERSION, crate::controllers::EVENTS, &write.namespace);
+        let item = format!("{collection}/{}", write.name);
         let event = for_the_hub(write.object);
         let (method, path) = if write.is_stored {
             // A patch, since the rest of the event does not change.
-            (Method::PATCH, &one)
+            (Method::PATCH, &item)
         } else {
-            (Method::POST, &all)
+            (Method::POST, &collection)
         };
         let ask = |actor| Ask {
             method: method.clone(),
@@ -50,12 +50,12 @@ impl Sink for HubEvents {
             actor,
             body: Some(&event),
         };
-        let mut written = self.wire.send(ask(write.actor)).await;
-        if matches!(&written, Err(status) if status.code == 403) {
-            // Where Berth decides only about its own objects, it has no right to impersonate.
-            written = self.wire.send(ask("")).await;
+        let mut result = self.wire.send(ask(write.actor)).await;
+        if matches!(&result, Err(status) if status.code == 403) {
+            // If Berth decides only about its own objects, it has no right to impersonate the actor.
+            result = self.wire.send(ask("")).await;
         }
-        match written {
+        match result {
             Ok(_) => WriteResult::Stored,
             Err(status) if status.code == 404 && write.is_stored => WriteResult::Gone,
             Err(status) => {

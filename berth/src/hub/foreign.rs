@@ -1,4 +1,4 @@
-//! Whether another server has a group that Berth is to serve (docs/concepts.md, "Where objects are"):
+//! Check whether another server has a group that Berth is to serve (docs/concepts.md, "Where objects are"):
 //! Berth serves every version of a group, or none.
 
 use std::collections::BTreeSet;
@@ -12,11 +12,12 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::Value;
 
-/// Fails where an APIService for another Service has a group that Berth stores. A kube-apiserver
-/// creates such APIServices for CustomResourceDefinitions, too.
+/// Checks that every APIService with a group that Berth stores is for Berth's own Service. A kube-apiserver
+/// creates APIServices for CustomResourceDefinitions, too.
 ///
 /// # Errors
-/// Every such APIService, with the way out. When APIServices cannot be listed, and `strict` is true.
+/// When such an APIService is for another Service; the message lists all of them, each with the remedy. When
+/// APIServices cannot be listed; without `strict`, a missing right to list them is only logged.
 pub(super) async fn check(client: &Client, installation: &Installation, strict: bool) -> Result<()> {
     let kind = GroupVersionKind::gvk("apiregistration.k8s.io", "v1", "APIService");
     let services: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));

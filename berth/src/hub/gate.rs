@@ -1,8 +1,8 @@
-//! Gate before the virtual API: requests about a system that has not been read from the hub yet get 503
-//! with Retry-After. So do lists that could miss some of the system's objects, and watches that could
-//! start from such a list: a controller that relies on an incomplete list would delete what belongs to
-//! the missing objects. Lists that select only other systems are answered. PublishedDecisions, whose
-//! names have no system, have this check in their own code.
+//! Gate before the virtual API: requests about a system that has not been read from the hub yet get 503 with
+//! Retry-After. Lists and watches that could miss some of the system's objects get 503, too: a controller
+//! that relies on an incomplete list would delete objects that belong to the missing ones. Lists that select
+//! only other systems are answered. PublishedDecisions, whose names have no system, have this check in their
+//! own code.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use berth_scheduling_rest::records::{CLUSTER_RECORDS, RECORDS};
 use berth_scheduling_rest::{behind, names};
 use http::{HeaderMap, Response};
 
-/// Seconds after which a client should list again: reading a system from the hub takes a moment.
+/// Seconds after which a client should list again, since reading a system from the hub takes a moment.
 const RETRY_AFTER: u32 = 5;
 
-/// An API whose virtual objects may be incomplete.
+/// An API that refuses requests while the virtual objects may be incomplete.
 pub(crate) struct Gate {
     api: Arc<dyn Api>,
     engine: Arc<Engine>,
@@ -46,7 +46,7 @@ fn dialect(info: &RequestInfo) -> Option<&str> {
     names::split(decision).map(|(_, dialect)| dialect)
 }
 
-/// Whether a request is about history, which is Berth's own and always complete.
+/// Whether a request is about history, which Berth itself stores and which is always complete.
 fn is_past(info: &RequestInfo) -> bool {
     [RECORDS, CLUSTER_RECORDS]
         .iter()
@@ -58,7 +58,7 @@ fn is_past(info: &RequestInfo) -> bool {
 fn refusal(info: &RequestInfo, held: impl Iterator<Item = Behind>) -> Option<Status> {
     // An invalid selector is reported elsewhere.
     let fields = FieldSelector::parse(info.query.first("fieldSelector").unwrap_or_default()).ok()?;
-    let missed: Vec<(&str, String)> = held
+    let incomplete: Vec<(&str, String)> = held
         .filter_map(|held| match &held {
             Behind::Held { dialect, .. } => {
                 may_select(&fields, dialect).then(|| (*dialect, held.to_string()))
@@ -66,16 +66,16 @@ fn refusal(info: &RequestInfo, held: impl Iterator<Item = Behind>) -> Option<Sta
             Behind::Late { .. } => None,
         })
         .collect();
-    if missed.is_empty() {
+    if incomplete.is_empty() {
         return None;
     }
-    let reasons: Vec<&str> = missed.iter().map(|(_, reason)| reason.as_str()).collect();
-    let way = match info.resource.as_str() {
+    let reasons: Vec<&str> = incomplete.iter().map(|(_, reason)| reason.as_str()).collect();
+    let remedy = match info.resource.as_str() {
         "candidates" | "clustercandidates" => {
             "use --field-selector decision=<name> with a decision of another system".to_owned()
         }
         _ => {
-            let other_systems: Vec<String> = missed
+            let other_systems: Vec<String> = incomplete
                 .iter()
                 .map(|(dialect, _)| format!("spec.dialect!={dialect}"))
                 .collect();
@@ -83,7 +83,7 @@ fn refusal(info: &RequestInfo, held: impl Iterator<Item = Behind>) -> Option<Sta
         }
     };
     let text = format!(
-        "the {} are not complete ({}); {way}",
+        "the {} are not complete ({}); {remedy}",
         info.resource,
         reasons.join("; ")
     );
@@ -93,13 +93,13 @@ fn refusal(info: &RequestInfo, held: impl Iterator<Item = Behind>) -> Option<Sta
 /// Whether objects of `dialect` can match `fields`.
 fn may_select(fields: &FieldSelector, dialect: &str) -> bool {
     fields.terms.iter().all(|(path, equal, value)| {
-        let named = match path.as_str() {
+        let name = match path.as_str() {
             "spec.dialect" => return (value == dialect) == *equal,
             "metadata.name" => names::split_candidate(value).map_or(value.as_str(), |(decision, _)| decision),
             "decision" | "target" => value,
             _ => return true,
         };
-        !equal || names::split(named).is_some_and(|(_, of)| of == dialect)
+        !equal || names::split(name).is_some_and(|(_, system)| system == dialect)
     })
 }
 

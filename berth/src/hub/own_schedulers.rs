@@ -1,6 +1,5 @@
-//! Checks whether the systems' own schedulers run on the hub, for as long as Berth might decide there. Two
-//! schedulers of the same objects would undo each other's work, so that Berth waits for the other one to stop
-//! (docs/take-over.md).
+//! Checks whether the systems' own schedulers run on the hub. Two schedulers of the same objects would undo
+//! each other's work, so Berth waits until the other one stops (docs/take-over.md).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,13 +16,13 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 /// Interval at which the Leases are read.
-const EVERY: Duration = Duration::from_secs(5);
+const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Read Leases.
-type Read = BTreeMap<LeaseName, Result<Option<Value>, Status>>;
+/// Results of reading Leases, by name.
+type LeaseReads = BTreeMap<LeaseName, Result<Option<Value>, Status>>;
 
 /// Task that checks the systems' own schedulers.
-pub(crate) struct Watchman {
+pub(crate) struct SchedulerMonitor {
     client: Client,
     engine: Arc<Engine>,
     modes: Arc<Modes>,
@@ -33,19 +32,19 @@ pub(crate) struct Watchman {
     known: BTreeSet<&'static str>,
 }
 
-/// State of one scheduler according to its Leases, as a clause of a message.
+/// State of one scheduler according to its Leases. The texts are clauses of messages.
 #[derive(Debug, PartialEq, Eq)]
-enum LeaseClause {
+enum SchedulerState {
     Runs(String),
     Stopped,
-    /// The Leases cannot be read; `passing` if the problem may end by itself.
+    /// The Leases cannot be read; `is_transient` is true if the problem may end by itself.
     Unknown {
         text: String,
-        passing: bool,
+        is_transient: bool,
     },
 }
 
-impl Watchman {
+impl SchedulerMonitor {
     /// Creates the task for the systems whose objects are on the hub behind `client`, according to
     /// `is_on_hub`.
     pub(crate) fn new(
@@ -68,49 +67,51 @@ impl Watchman {
 
     /// Checks once, and then again at each interval until the handle is aborted.
     pub(crate) async fn begin(mut self) -> JoinHandle<()> {
-        self.look().await;
+        self.check().await;
         tokio::spawn(async move {
             loop {
-                tokio::time::sleep(EVERY).await;
-                self.look().await;
+                tokio::time::sleep(INTERVAL).await;
+                self.check().await;
             }
         })
     }
 
     /// Reads every Lease, and records the state of each scheduler.
-    async fn look(&mut self) {
+    async fn check(&mut self) {
         let names = self.schedulers.iter().flat_map(|(_, scheduler)| scheduler.leases);
         let client = &self.client;
-        let reading = names.map(|&name| async move { (name, read_lease(client, name).await) });
-        let read: Read = join_all(reading).await.into_iter().collect();
+        let reads = names.map(|&name| async move { (name, read_lease(client, name).await) });
+        let read: LeaseReads = join_all(reads).await.into_iter().collect();
         let now = self.engine.clock().now();
-        let mut is_news = false;
+        let mut has_changed = false;
         for (dialect, scheduler) in self.schedulers.clone() {
-            let evidence = match lease_clause(&mut self.renewals, &scheduler, &read, now) {
+            let evidence = match scheduler_state(&mut self.renewals, &scheduler, &read, now) {
                 // While the hub is out of reach, the last known state counts.
-                LeaseClause::Unknown { passing: true, .. } if self.known.contains(dialect) => continue,
-                LeaseClause::Unknown { text, .. } => Some(text),
-                LeaseClause::Runs(text) => {
+                SchedulerState::Unknown {
+                    is_transient: true, ..
+                } if self.known.contains(dialect) => continue,
+                SchedulerState::Unknown { text, .. } => Some(text),
+                SchedulerState::Runs(text) => {
                     self.known.insert(dialect);
                     Some(text)
                 }
-                LeaseClause::Stopped => {
+                SchedulerState::Stopped => {
                     self.known.insert(dialect);
                     None
                 }
             };
             if self.modes.own_schedulers().note(dialect, evidence.as_deref()) {
-                is_news = true;
-                self.tell(dialect, evidence.as_deref());
+                has_changed = true;
+                self.log(dialect, evidence.as_deref());
             }
         }
-        if is_news {
+        if has_changed {
             self.engine.reconsider();
         }
     }
 
     /// Logs the changed state of a scheduler, unless Berth only observes the system.
-    fn tell(&self, dialect: &str, seen: Option<&str>) {
+    fn log(&self, dialect: &str, seen: Option<&str>) {
         if self.modes.of(dialect) == Mode::Observe {
             return;
         }
@@ -131,20 +132,20 @@ impl Watchman {
     }
 }
 
-/// Judges the Leases of `scheduler`, from the state `read` at `now`.
-fn lease_clause(
+/// The state of `scheduler` at `now`, according to its Leases in `read`.
+fn scheduler_state(
     renewals: &mut Renewals,
     scheduler: &OwnScheduler,
-    read: &Read,
+    read: &LeaseReads,
     now: Timestamp,
-) -> LeaseClause {
+) -> SchedulerState {
     let mut unknown = None;
     for name in scheduler.leases {
         let lease = format!("{}/{}", name.namespace, name.name);
         match &read[name] {
             Ok(object) => {
                 if let Some(holder) = renewals.holder(*name, object.as_ref(), now) {
-                    return LeaseClause::Runs(format!(
+                    return SchedulerState::Runs(format!(
                         "{} runs: {holder} renews its Lease {lease}",
                         scheduler.name
                     ));
@@ -156,12 +157,12 @@ fn lease_clause(
                      right that this takes",
                     scheduler.name, status.message
                 );
-                let passing = status.code != 403;
-                unknown = Some(LeaseClause::Unknown { text, passing });
+                let is_transient = status.code != 403;
+                unknown = Some(SchedulerState::Unknown { text, is_transient });
             }
         }
     }
-    unknown.unwrap_or(LeaseClause::Stopped)
+    unknown.unwrap_or(SchedulerState::Stopped)
 }
 
 #[cfg(test)]
@@ -188,9 +189,9 @@ mod tests {
         let [first, second] = gardener.leases else {
             panic!("gardener-operator and the defaults have a Lease each");
         };
-        let mut read: Read = [(*first, Ok(None)), (*second, Ok(Some(held_lease(now))))].into();
+        let mut read: LeaseReads = [(*first, Ok(None)), (*second, Ok(Some(held_lease(now))))].into();
         let mut renewals = Renewals::default();
-        let LeaseClause::Runs(text) = lease_clause(&mut renewals, &gardener, &read, now) else {
+        let SchedulerState::Runs(text) = scheduler_state(&mut renewals, &gardener, &read, now) else {
             panic!("it runs");
         };
         assert_eq!(
@@ -199,8 +200,8 @@ mod tests {
         );
         read.insert(*second, Ok(None));
         assert_eq!(
-            lease_clause(&mut renewals, &gardener, &read, now),
-            LeaseClause::Stopped
+            scheduler_state(&mut renewals, &gardener, &read, now),
+            SchedulerState::Stopped
         );
     }
 
@@ -209,13 +210,13 @@ mod tests {
         let (now, ocm) = (Timestamp::UNIX_EPOCH, scheduler("ocm"));
         let refused = |code| Status::failure(code, "Reason", "no".to_owned());
         for (code, expected) in [(403, false), (503, true)] {
-            let read: Read = [(ocm.leases[0], Err(refused(code)))].into();
-            let LeaseClause::Unknown { text, passing } =
-                lease_clause(&mut Renewals::default(), &ocm, &read, now)
+            let read: LeaseReads = [(ocm.leases[0], Err(refused(code)))].into();
+            let SchedulerState::Unknown { text, is_transient } =
+                scheduler_state(&mut Renewals::default(), &ocm, &read, now)
             else {
                 panic!("nobody knows");
             };
-            assert_eq!(passing, expected);
+            assert_eq!(is_transient, expected);
             assert!(
                 text.contains("open-cluster-management-hub/placement-lock cannot be read (no)"),
                 "{text}"

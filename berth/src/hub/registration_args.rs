@@ -55,20 +55,23 @@ impl RegistrationArgs {
         }
     }
 
-    /// Issuer of the serving certificate; `given` if it comes from files.
+    /// Issuer of the serving certificate. `has_certificate_files` is true if the certificate comes from
+    /// files.
     ///
     /// # Errors
     /// When a step of a rotation would be too long for a duration.
-    pub(crate) fn issuer(&self, given: bool) -> Result<Issuer> {
-        Ok(match (&self.ca_secret, given, &self.ca_bundle_file) {
-            (Some(secret), ..) => Issuer::Shared(SharedCaOptions {
-                secret: secret.clone(),
-                step: SignedDuration::try_from(self.ca_rotation_step).context("--ca-rotation-step")?,
-                rotate_annotation: ROTATE.to_owned(),
-            }),
-            (None, true, Some(file)) => Issuer::File(file.clone()),
-            (None, true, None) => Issuer::External,
-            (None, false, _) => Issuer::Own,
-        })
+    pub(crate) fn issuer(&self, has_certificate_files: bool) -> Result<Issuer> {
+        Ok(
+            match (&self.ca_secret, has_certificate_files, &self.ca_bundle_file) {
+                (Some(secret), ..) => Issuer::Shared(SharedCaOptions {
+                    secret: secret.clone(),
+                    step: SignedDuration::try_from(self.ca_rotation_step).context("--ca-rotation-step")?,
+                    rotate_annotation: ROTATE.to_owned(),
+                }),
+                (None, true, Some(file)) => Issuer::File(file.clone()),
+                (None, true, None) => Issuer::External,
+                (None, false, _) => Issuer::Own,
+            },
+        )
     }
 }

@@ -1,5 +1,5 @@
-//! Check for rights and objects that are missing on the hub, before anything is served. Each has the
-//! command that fixes it.
+//! Check for rights and objects that are missing on the hub, before the server starts to serve. The message
+//! has a remedy for each of them.
 
 use std::time::Duration;
 
@@ -16,24 +16,26 @@ use tokio::time::Instant;
 use super::HubArgs;
 
 /// Longest wait for a hub that is out of reach.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Pause before the next attempt.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The key of the CA without which no request comes through the aggregator.
+/// The key of the aggregator's CA in the ConfigMap. Without this CA, requests through the aggregator are not
+/// authenticated.
 const PROXY_CA: &str = "requestheader-client-ca-file";
 
-/// Checks that Berth has its rights on the hub, and that the hub has the objects that Berth needs:
-/// fewer rights where it is only `observing`.
+/// Checks that Berth has its rights on the hub, and that the hub has the objects that Berth needs. Berth
+/// needs fewer rights if it is only `observing`.
 ///
 /// # Errors
-/// Everything that is missing, one line each, with its remedy.
+/// When the hub cannot be reached, or rights or objects are missing. The message has a remedy for each of
+/// them.
 pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<()> {
     let authentication = identity(&clients.authentication).await?;
     let authorization = identity(&clients.authorization).await?;
     let mut problems = Vec::new();
     if !args.delegation.authentication_skip_lookup
         && !args.delegation.authentication_tolerate_lookup_failure
-        && let Some(problem) = published(&clients.authentication, &authentication).await
+        && let Some(problem) = trust_problem(&clients.authentication, &authentication).await
     {
         problems.push(problem);
     }
@@ -52,26 +54,26 @@ pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<(
         ),
     ];
     for (client, user, group, resource) in questions {
-        if let Some(problem) = delegation(client, user, group, resource).await? {
+        if let Some(problem) = review_problem(client, user, group, resource).await? {
             problems.push(problem);
         }
     }
-    if let Some(problem) = locking(&clients.objects, args.own_namespace()).await? {
+    if let Some(problem) = lock_problem(&clients.objects, args.own_namespace()).await? {
         problems.push(problem);
     }
     let (list, get) = (["list", "watch"].as_slice(), ["get"].as_slice());
-    let mut read: Vec<_> = berth_hub::mirror::ALWAYS.map(|followed| (followed, list)).into();
+    let mut read_resources: Vec<_> = berth_hub::mirror::ALWAYS.map(|resource| (resource, list)).into();
     if !observing {
         let watched = berth_aggregation::policies::WATCHED.into_iter();
-        read.extend(
+        read_resources.extend(
             watched
                 .chain([berth_hub::mirror::QUOTAS])
-                .map(|followed| (followed, list)),
+                .map(|resource| (resource, list)),
         );
-        read.push((berth_aggregation::policies::READ, get));
+        read_resources.push((berth_aggregation::policies::READ, get));
     }
-    for ((group, resource), verbs) in read {
-        if let Some(problem) = reading(&clients.objects, group, resource, verbs).await? {
+    for ((group, resource), verbs) in read_resources {
+        if let Some(problem) = read_problem(&clients.objects, group, resource, verbs).await? {
             problems.push(problem);
         }
     }
@@ -92,7 +94,7 @@ async fn identity(client: &Client) -> Result<String> {
                 let name = answer["status"]["userInfo"]["username"].as_str();
                 return Ok(name.unwrap_or_default().to_owned());
             }
-            Err(problem) if problem.passing && start.elapsed() < PATIENCE => {
+            Err(problem) if problem.passing && start.elapsed() < TIMEOUT => {
                 tracing::warn!(%problem, "the hub does not answer yet; retrying");
                 tokio::time::sleep(PAUSE).await;
             }
@@ -103,8 +105,8 @@ async fn identity(client: &Client) -> Result<String> {
     }
 }
 
-/// Problem with the ConfigMap in which the hub publishes its trust.
-async fn published(client: &Client, user: &str) -> Option<String> {
+/// Problem with the ConfigMap in which the hub publishes its trust settings.
+async fn trust_problem(client: &Client, user: &str) -> Option<String> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
     match maps.get(NAME).await {
         Ok(map) => {
@@ -135,7 +137,7 @@ async fn published(client: &Client, user: &str) -> Option<String> {
 }
 
 /// Problem with the right to create a review.
-async fn delegation(client: &Client, user: &str, group: &str, resource: &str) -> Result<Option<String>> {
+async fn review_problem(client: &Client, user: &str, group: &str, resource: &str) -> Result<Option<String>> {
     if allowed(client, "create", group, resource, "").await? {
         return Ok(None);
     }
@@ -146,8 +148,13 @@ async fn delegation(client: &Client, user: &str, group: &str, resource: &str) ->
     )))
 }
 
-/// Problem with the right to read a resource that Berth copies, or reads at times.
-async fn reading(client: &Client, group: &str, resource: &str, verbs: &[&str]) -> Result<Option<String>> {
+/// Problem with the right to read a resource that Berth copies, or reads on demand.
+async fn read_problem(
+    client: &Client,
+    group: &str,
+    resource: &str,
+    verbs: &[&str],
+) -> Result<Option<String>> {
     for verb in verbs {
         if !allowed(client, verb, group, resource, "").await? {
             let user = identity(client).await?;
@@ -168,7 +175,7 @@ async fn reading(client: &Client, group: &str, resource: &str, verbs: &[&str]) -
 }
 
 /// Problem with the right to write Berth's lock records.
-async fn locking(client: &Client, namespace: &str) -> Result<Option<String>> {
+async fn lock_problem(client: &Client, namespace: &str) -> Result<Option<String>> {
     for verb in ["get", "create", "update"] {
         if !allowed(client, verb, "coordination.k8s.io", "leases", namespace).await? {
             let user = identity(client).await?;

@@ -7,7 +7,7 @@ use berth_scheduling_rest::names;
 use berth_scheduling_rest::projection::{CLUSTER_DECISIONS, DECISIONS};
 use serde_json::{Value, json};
 
-/// The requested decision.
+/// Reference to a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DecisionReference {
     /// The decision's namespace; empty for a ClusterDecision.
@@ -76,24 +76,24 @@ impl DecisionReference {
     }
 }
 
-/// The clusters of the decision `wanted`.
+/// The clusters of the decision `reference`.
 ///
 /// # Errors
 /// 404 when the decision does not exist.
 pub(super) fn clusters(
     snapshot: &Snapshot,
-    wanted: &DecisionReference,
+    reference: &DecisionReference,
     now: Timestamp,
 ) -> Result<Vec<Value>, Status> {
     let dialect = &*snapshot.dialect;
-    let (source, _) = names::split(&wanted.name).ok_or_else(|| wanted.not_found())?;
-    let demand = names::demand(dialect, &*snapshot.inventory, &wanted.namespace, source);
+    let (source, _) = names::split(&reference.name).ok_or_else(|| reference.not_found())?;
+    let demand = names::demand(dialect, &*snapshot.inventory, &reference.namespace, source);
     let view = demand.and_then(|demand| snapshot.inventory.demand(&demand, now));
-    let view = view.ok_or_else(|| wanted.not_found())?;
+    let view = view.ok_or_else(|| reference.not_found())?;
     let about = About {
         system: dialect.name(),
-        namespace: &wanted.namespace,
-        decision: &wanted.name,
+        namespace: &reference.namespace,
+        decision: &reference.name,
     };
     let entries = flat::entries(about, &*snapshot.inventory, &view, now);
     Ok(entries.into_iter().map(flat_entry).collect())
@@ -115,9 +115,12 @@ mod tests {
     #[test]
     fn parameters_name_one_decision_and_nothing_else() {
         let read = |value: Value| DecisionReference::of_parameters(&value).map_err(|status| status.message);
-        let wanted = read(json!({"name": "p.ocm", "namespace": "n"})).unwrap();
-        assert_eq!((wanted.name.as_str(), wanted.namespace.as_str()), ("p.ocm", "n"));
-        assert_eq!(wanted.system().unwrap(), "ocm");
+        let reference = read(json!({"name": "p.ocm", "namespace": "n"})).unwrap();
+        assert_eq!(
+            (reference.name.as_str(), reference.namespace.as_str()),
+            ("p.ocm", "n")
+        );
+        assert_eq!(reference.system().unwrap(), "ocm");
         assert!(read(json!({"name": "p.fleet"})).unwrap().namespace.is_empty());
         for (bad, word) in [
             (json!({}), "input.parameters.name"),

@@ -11,14 +11,14 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use sha2::{Digest, Sha256};
 
-/// The fewest characters of a token: fewer could be guessed.
+/// Lowest number of bytes of a token, since a shorter token could be guessed.
 const SHORTEST: usize = 16;
 
-/// Callers that are answered. One of the two is enough.
+/// Credentials of callers that get answers: a token or a client certificate is enough.
 pub struct Callers {
-    /// Callers that show this token.
+    /// The token.
     pub token: Option<TokenFile>,
-    /// Callers that show a client certificate of this CA.
+    /// The CA of client certificates.
     pub client_ca: Option<CaPool>,
     /// The clock for the validity of certificates.
     pub clock: Arc<dyn Clock>,
@@ -28,13 +28,13 @@ impl Callers {
     /// Checks the credentials of a request with `headers` that came over `peer`.
     ///
     /// # Errors
-    /// 401 without credentials, 403 for a wrong token, 503 when the token cannot be read.
+    /// 401 without valid credentials, 403 for a wrong token, 503 when the token cannot be read.
     pub(super) async fn check(&self, headers: &HeaderMap, peer: &Connection) -> Result<(), Status> {
-        let certified = self
+        let by_certificate = self
             .client_ca
             .as_ref()
             .map(|ca| peer.certified_by(ca, self.clock.now()));
-        match (certified, &self.token) {
+        match (by_certificate, &self.token) {
             (Some(Ok(())), _) => Ok(()),
             (_, Some(token)) => token.check(headers).await,
             (Some(Err(problem)), None) => Err(Status::failure(401, "Unauthorized", problem.to_string())),
@@ -43,15 +43,15 @@ impl Callers {
     }
 }
 
-/// A file with a bearer token. It may be replaced at any time.
+/// A file with a bearer token. The file may be replaced at any time.
 #[derive(Clone, Debug)]
 pub struct TokenFile(PathBuf);
 
 impl TokenFile {
-    /// The token of the file at `path`.
+    /// Opens the file at `path`.
     ///
     /// # Errors
-    /// When it has no usable token now.
+    /// When the file cannot be read, or its token is too short.
     pub fn open(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
         if text.trim().len() < SHORTEST {
@@ -66,10 +66,10 @@ impl TokenFile {
     /// Checks that `headers` have the token.
     ///
     /// # Errors
-    /// 401 without a token, 403 with another one, 503 when the file cannot be read or has none.
+    /// 401 without a token, 403 with another token, 503 when the file cannot be read or has no valid token.
     pub(super) async fn check(&self, headers: &HeaderMap) -> Result<(), Status> {
         let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let Some(shown) = header.and_then(|text| text.strip_prefix("Bearer ")) else {
+        let Some(presented) = header.and_then(|text| text.strip_prefix("Bearer ")) else {
             return Err(Status::unauthorized());
         };
         let text = tokio::fs::read_to_string(&self.0).await.map_err(|error| {
@@ -83,8 +83,8 @@ impl TokenFile {
                 5,
             ));
         }
-        // Digests, so that the time of a comparison does not depend on the token.
-        if Sha256::digest(shown.trim()) == Sha256::digest(token) {
+        // Digests are compared, so that the time of the comparison does not depend on the token.
+        if Sha256::digest(presented.trim()) == Sha256::digest(token) {
             return Ok(());
         }
         Err(Status::failure(

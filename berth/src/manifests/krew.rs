@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Platforms to install on, each with its name in the release's archives and with krew's selectors.
+/// Supported platforms, each with its name in the release's archives, and its `os` and `arch` in krew's
+/// selectors.
 const PLATFORMS: [(&str, &str, &str); 2] = [
     ("linux-x86_64", "linux", "amd64"),
     ("linux-aarch64", "linux", "arm64"),
@@ -26,10 +27,11 @@ pub struct KrewArgs {
     pub checksums: Option<PathBuf>,
 }
 
-/// The Plugin of krew's index.
+/// The Plugin object for krew's index.
 ///
 /// # Errors
-/// When the address of the release is missing, or the sums do not name an archive.
+/// When a flag is missing, the address is not an HTTPS address, or the checksums have no valid entry for an
+/// archive.
 pub fn krew(args: &KrewArgs) -> Result<Value> {
     let (Some(url), Some(file)) = (&args.release_url, &args.checksums) else {
         bail!(
@@ -84,7 +86,7 @@ fn plugin(url: &str, sums: &str) -> Result<Value> {
     }))
 }
 
-/// The sum of `name`, in the form of `sha256sum`.
+/// The checksum of the file `name`; `sums` has the form of `sha256sum`.
 fn sum_of<'a>(sums: &'a str, name: &str) -> Option<&'a str> {
     sums.lines().find_map(|line| {
         let (sum, file) = line.split_once(char::is_whitespace)?;
@@ -109,7 +111,7 @@ mod tests {
         found.unwrap_or_else(|| panic!("{pointer}: {value}"))
     }
 
-    /// Checks of krew's own validation of a Plugin (its `internal/index/validation`), and of its naming
+    /// The checks of krew's own validation of a Plugin (its `internal/index/validation`) and of its naming
     /// guide.
     #[test]
     fn the_manifest_has_the_form_that_krew_asks_for() {

@@ -1,9 +1,9 @@
-//! Note with manifests that decide: other schedulers have to be stopped first.
+//! Notes for an installation that decides: other schedulers have to be stopped first.
 
 use berth_deploy::Installation;
 use berth_dialect_contract::OwnScheduler;
 
-/// A line for each system whose own scheduler has to be stopped.
+/// A line for each system on the hub whose own scheduler has to be stopped; empty for an observer.
 pub(super) fn notes(installation: &Installation) -> Vec<String> {
     if installation.is_observer() {
         return Vec::new();
@@ -20,7 +20,7 @@ fn note(system: &str, scheduler: &OwnScheduler) -> String {
     let leases: Vec<String> = leases
         .map(|lease| format!("{}/{}", lease.namespace, lease.name))
         .collect();
-    let until = match leases.is_empty() {
+    let lease_note = match leases.is_empty() {
         true => "it holds no Lease by which Berth could see that it runs, so stop it before Berth decides"
             .to_owned(),
         false => format!(
@@ -28,11 +28,11 @@ fn note(system: &str, scheduler: &OwnScheduler) -> String {
             leases.join(" or ")
         ),
     };
-    let part = scheduler.is_part_of.map_or_else(String::new, |consequence| {
+    let consequence_note = scheduler.is_part_of.map_or_else(String::new, |consequence| {
         format!("; {consequence}; set spec.otherScheduler: Ignore to decide beside it, or observe")
     });
     format!(
-        "note: {system}: stop {} ({until}){part}: berth takeover {system} says how",
+        "note: {system}: stop {} ({lease_note}){consequence_note}: berth takeover {system} says how",
         scheduler.name
     )
 }

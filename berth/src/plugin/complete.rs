@@ -1,6 +1,5 @@
-//! Completion of `kubectl berth`: kubectl runs `kubectl_complete-berth` with the words after `berth`.
-//! From the output it reads proposals, one in a line, and then a number, which is a directive for the
-//! shell.
+//! Completion of `kubectl berth`: kubectl runs `kubectl_complete-berth` with the words after `berth`. The
+//! output has one proposal in each line, and ends with `:` and a number, which is a directive for the shell.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,9 +11,9 @@ use http::Method;
 use serde_json::Value;
 
 /// Time limit of a server's answer, since the shell waits for it.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// Highest number of names that are requested from a server.
-const MOST: usize = 500;
+const NAME_LIMIT: usize = 500;
 
 /// Proposals for the next word.
 #[derive(Debug, Default, PartialEq)]
@@ -27,10 +26,10 @@ pub(super) struct Proposals {
 
 impl fmt::Display for Proposals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (word, what) in &self.words {
-            match what.as_str() {
+        for (word, description) in &self.words {
+            match description.as_str() {
                 "" => writeln!(f, "{word}")?,
-                what => writeln!(f, "{word}\t{what}")?,
+                description => writeln!(f, "{word}\t{description}")?,
             }
         }
         // Cobra's directives: 0 lets the shell propose files; 4 prevents that.
@@ -38,7 +37,7 @@ impl fmt::Display for Proposals {
     }
 }
 
-/// Sort of names, which a server or a kubeconfig knows.
+/// Kind of names, which are read from a server or a kubeconfig.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
     Contexts,
@@ -52,15 +51,15 @@ enum Names {
 enum WordKind {
     /// One of the given words.
     Words(Vec<(String, String)>),
-    /// A name of the given sort.
+    /// A name of the given kind.
     Names(Names),
     /// A path.
     Files,
 }
 
-/// The words before the completed one, parsed as far as completion needs.
+/// Flags before the completed word that select the server, the user and the namespace.
 #[derive(Debug, Default)]
-struct CommandLine {
+struct ConnectionFlags {
     kubeconfig: Option<String>,
     context: Option<String>,
     namespace: Option<String>,
@@ -71,13 +70,13 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
     let (before, partial) = words
         .split_last()
         .map_or((&[][..], ""), |(partial, before)| (before, partial.as_str()));
-    let (next, command_line) = next(root, before, partial);
+    let (next, connection_flags) = next(root, before, partial);
     let mut proposals = Proposals::default();
     match next {
         WordKind::Words(words) => proposals.words = words,
         WordKind::Files => proposals.files = true,
         WordKind::Names(names) => {
-            let found = tokio::time::timeout(PATIENCE, names_of(names, &command_line, partial)).await;
+            let found = tokio::time::timeout(TIMEOUT, names_of(names, &connection_flags, partial)).await;
             proposals.words = found.unwrap_or_default();
         }
     }
@@ -93,19 +92,19 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
     proposals
 }
 
-/// Kind of the word that follows `before` and begins with `partial`.
-fn next(root: &Command, before: &[String], partial: &str) -> (WordKind, CommandLine) {
+/// Kind of the word that follows `before` and begins with `partial`, and the connection flags in `before`.
+fn next(root: &Command, before: &[String], partial: &str) -> (WordKind, ConnectionFlags) {
     let mut command = root;
-    let mut command_line = CommandLine::default();
-    let mut waiting: Option<&Arg> = None;
+    let mut connection_flags = ConnectionFlags::default();
+    let mut flag_without_value: Option<&Arg> = None;
     let mut positionals = 0;
     for word in before {
-        if let Some(arg) = waiting.take() {
-            command_line.take(arg, word);
+        if let Some(arg) = flag_without_value.take() {
+            connection_flags.take(arg, word);
         } else if let Some((arg, value)) = flag(root, command, word) {
             match value {
-                Some(value) => command_line.take(arg, value),
-                None if takes_value(arg) => waiting = Some(arg),
+                Some(value) => connection_flags.take(arg, value),
+                None if takes_value(arg) => flag_without_value = Some(arg),
                 None => {}
             }
         } else if let Some(found) = subcommand(command, word) {
@@ -114,7 +113,7 @@ fn next(root: &Command, before: &[String], partial: &str) -> (WordKind, CommandL
             positionals += 1;
         }
     }
-    let next = match (waiting, partial.split_once('=')) {
+    let next = match (flag_without_value, partial.split_once('=')) {
         (Some(arg), _) => values(arg),
         (None, Some((name, _))) if name.starts_with("--") => match flag(root, command, name) {
             Some((arg, _)) => values(arg),
@@ -134,7 +133,7 @@ fn next(root: &Command, before: &[String], partial: &str) -> (WordKind, CommandL
         }
         _ => WordKind::Words(Vec::new()),
     };
-    (next, command_line)
+    (next, connection_flags)
 }
 
 fn subcommand<'a>(command: &'a Command, word: &str) -> Option<&'a Command> {
@@ -143,7 +142,7 @@ fn subcommand<'a>(command: &'a Command, word: &str) -> Option<&'a Command> {
         .find(|command| command.get_name() == word)
 }
 
-/// The flags of `command`, and of the plugin, which are allowed anywhere.
+/// The flags of `command`, and the global flags of `root`.
 fn arguments<'a>(root: &'a Command, command: &'a Command) -> impl Iterator<Item = &'a Arg> {
     let own = command.get_arguments();
     let global = root
@@ -189,7 +188,7 @@ fn flags(root: &Command, command: &Command) -> Vec<(String, String)> {
     flags.collect()
 }
 
-/// The first sentence of a help text.
+/// The part of a help text before the first semicolon or line end.
 fn about(text: Option<&clap::builder::StyledStr>) -> String {
     let text = text.map(ToString::to_string).unwrap_or_default();
     text.split([';', '\n']).next().unwrap_or_default().to_owned()
@@ -210,7 +209,7 @@ fn values(arg: &Arg) -> WordKind {
     }
 }
 
-impl CommandLine {
+impl ConnectionFlags {
     fn take(&mut self, arg: &Arg, value: &str) {
         let place = match arg.get_id().as_str() {
             "kubeconfig" => &mut self.kubeconfig,
@@ -222,18 +221,18 @@ impl CommandLine {
     }
 }
 
-/// The existing names; empty without an answer, or without the right to read them.
-async fn names_of(names: Names, command_line: &CommandLine, partial: &str) -> Vec<(String, String)> {
-    let kubeconfig = command_line.kubeconfig.as_deref().map(std::path::Path::new);
+/// The existing names, each with its description; empty without an answer, or without the right to read them.
+async fn names_of(names: Names, connection_flags: &ConnectionFlags, partial: &str) -> Vec<(String, String)> {
+    let kubeconfig = connection_flags.kubeconfig.as_deref().map(std::path::Path::new);
     if names == Names::Contexts {
         let file = berth_client::kubeconfig(kubeconfig).unwrap_or_default();
         let contexts = file.contexts.into_iter();
         return contexts.map(|context| (context.name, String::new())).collect();
     }
-    let Ok(client) = Client::as_kubectl(kubeconfig, command_line.context.as_deref()).await else {
+    let Ok(client) = Client::as_kubectl(kubeconfig, connection_flags.context.as_deref()).await else {
         return Vec::new();
     };
-    let namespace = command_line
+    let namespace = connection_flags
         .namespace
         .as_deref()
         .unwrap_or_else(|| client.namespace());
@@ -250,7 +249,7 @@ async fn names_of(names: Names, command_line: &CommandLine, partial: &str) -> Ve
     let mut all = Vec::new();
     for path in paths {
         let answer = client
-            .send(Method::GET, &format!("{path}?limit={MOST}"), None)
+            .send(Method::GET, &format!("{path}?limit={NAME_LIMIT}"), None)
             .await;
         if let Ok(Ok(list)) = answer {
             let items = list["items"].as_array().cloned().unwrap_or_default();
@@ -264,17 +263,17 @@ async fn names_of(names: Names, command_line: &CommandLine, partial: &str) -> Ve
     all
 }
 
-/// The object of the Decision `item` as `KIND/NAME`, with `kind` as the user spells it, and its place
-/// in a word; `None` for an object of another kind.
+/// The source object of the Decision `item` as `KIND/NAME`, with `kind` as the user spells it, and the phase
+/// of the Decision; `None` for a source object of another kind.
 fn of_kind(item: &Value, kind: &str) -> Option<(String, String)> {
     let source = &item["spec"]["sourceRef"];
     let (own, name) = (source["kind"].as_str()?, source["name"].as_str()?);
-    let is = own.eq_ignore_ascii_case(kind) || format!("{own}s").eq_ignore_ascii_case(kind);
+    let is_kind = own.eq_ignore_ascii_case(kind) || format!("{own}s").eq_ignore_ascii_case(kind);
     let word = berth_commands::terminal::shown(&format!("{kind}/{name}"));
-    is.then(|| (word, proposal(item).1))
+    is_kind.then(|| (word, proposal(item).1))
 }
 
-/// The name of an object, with its place in a word.
+/// The name of an object, with its phase.
 fn proposal(item: &Value) -> (String, String) {
     let name = item["metadata"]["name"].as_str().unwrap_or_default();
     let phase = item["status"]["phase"].as_str().unwrap_or_default();
@@ -302,7 +301,7 @@ mod tests {
         assert_eq!(proposed("placement"), None);
     }
 
-    fn after(words: &str) -> (WordKind, CommandLine) {
+    fn after(words: &str) -> (WordKind, ConnectionFlags) {
         let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         let partial = words.pop().unwrap();
         next(&PluginCli::command(), &words, &partial)
@@ -364,10 +363,10 @@ mod tests {
 
     #[test]
     fn the_server_that_is_asked_is_the_one_the_words_name() {
-        let (_, command_line) = after("--kubeconfig=k why --context c -nteam ");
-        assert_eq!(command_line.kubeconfig.as_deref(), Some("k"));
-        assert_eq!(command_line.context.as_deref(), Some("c"));
-        assert_eq!(command_line.namespace.as_deref(), Some("team"));
+        let (_, connection_flags) = after("--kubeconfig=k why --context c -nteam ");
+        assert_eq!(connection_flags.kubeconfig.as_deref(), Some("k"));
+        assert_eq!(connection_flags.context.as_deref(), Some("c"));
+        assert_eq!(connection_flags.namespace.as_deref(), Some("team"));
     }
 
     #[test]

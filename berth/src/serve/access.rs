@@ -1,4 +1,5 @@
-//! Access to the API, and rights: Berth's own users, or the hub's.
+//! Access to the API: for Berth's own users and by their RBAC rights, or for the hub's users and by the hub's
+//! rights.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use super::groups::Parts;
 use super::{Options, identity};
 use crate::hub::{Arrivals, Gate, Hub};
 
-/// Authentication and authorization of the request pipeline.
+/// API, authentication and authorization of the request pipeline.
 pub(super) struct Access {
     pub(super) api: Arc<dyn Api>,
     pub(super) authentication: Authentication,

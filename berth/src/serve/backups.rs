@@ -1,7 +1,7 @@
 //! Answers `berth backup` at a socket in the data folder, while the server serves.
 //!
-//! Every client that connects gets a backup; the server reads nothing from the connection. Only the
-//! owner can reach folder and socket, and could read the database as well.
+//! Every client that connects gets a backup; the server does not read from the connection. Only the owner of
+//! the folder, who can read the database anyway, can reach the socket.
 
 use std::fs::{self, Permissions};
 use std::io::{BufWriter, ErrorKind};
@@ -17,12 +17,12 @@ use tokio::task::JoinHandle;
 use crate::backup::SOCKET;
 
 /// Time limit for a client that does not read its backup.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Wait when connections cannot be accepted.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Pause after a connection could not be accepted.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Answers at the socket in `folder` until the task is aborted. Without a socket the server still
-/// serves, and logs the problem.
+/// Starts the task that answers at the socket in `folder` until the task is aborted. If the socket cannot be
+/// created, the problem is logged, and there is no task.
 pub(super) fn answer(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> {
     let path = folder.join(SOCKET);
     match bind(&path) {
@@ -38,8 +38,8 @@ pub(super) fn answer(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> 
 }
 
 fn bind(path: &Path) -> std::io::Result<UnixListener> {
-    // The socket is left over from a server that was killed: this process has opened the database, so
-    // that no other process answers there.
+    // An existing socket is left over from a server that was killed: this process has opened the database, so
+    // no other process uses the socket.
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -49,7 +49,7 @@ fn bind(path: &Path) -> std::io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// The socket, removed when the server ends in order.
+/// The socket. Dropping the value removes the file.
 struct SocketFile {
     listener: UnixListener,
     path: PathBuf,
@@ -57,15 +57,15 @@ struct SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // A left-over socket has no server; the next start removes it.
+        // If the removal fails, the next start removes the file.
         drop(fs::remove_file(&self.path));
     }
 }
 
 /// Writes backups one after the other, since each reads the whole store.
-async fn serve(bound: SocketFile, backups: Backups) {
+async fn serve(socket: SocketFile, backups: Backups) {
     loop {
-        let stream = match bound.listener.accept().await {
+        let stream = match socket.listener.accept().await {
             Ok((stream, _)) => stream,
             Err(problem) => {
                 tracing::warn!(%problem, "cannot accept a connection to the backup socket; retrying");
@@ -88,7 +88,9 @@ async fn serve(bound: SocketFile, backups: Backups) {
 fn write(stream: UnixStream, backups: &Backups) -> Result<Contents> {
     let stream = stream.into_std().context("the socket")?;
     stream.set_nonblocking(false).context("the socket")?;
-    stream.set_write_timeout(Some(PATIENCE)).context("the socket")?;
+    stream
+        .set_write_timeout(Some(WRITE_TIMEOUT))
+        .context("the socket")?;
     let mut out = BufWriter::with_capacity(1 << 18, stream);
     Ok(backups.write(&mut out)?)
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// itself creates them.
 ///
 /// # Errors
-/// When the store refuses.
+/// When the store refuses a write.
 pub(super) async fn ensure(
     store: &Arc<dyn Store>,
     dialects: &[Arc<dyn Dialect>],
@@ -20,7 +20,7 @@ pub(super) async fn ensure(
 ) -> Result<(), StoreError> {
     let owned = dialects.iter().filter(|dialect| !on_hub(dialect.name()));
     for (key, mut object) in owned.flat_map(|dialect| dialect.built_in()) {
-        // A start without a write has to be possible, since the disk may be full.
+        // The disk may be full, so the server must be able to start without a write.
         if store
             .cached(key.resource)
             .get(&key.namespace, &key.name)
@@ -47,7 +47,7 @@ pub(super) async fn ensure(
     Ok(())
 }
 
-/// Sets the fields that servers set.
+/// Sets the metadata that an API server sets.
 fn stamp(object: &mut Value, clock: &dyn Clock) {
     let metadata = &mut object["metadata"];
     metadata["uid"] = uuid::Uuid::new_v4().to_string().into();

@@ -18,11 +18,12 @@ use serde_json::{Value, json};
 
 use super::groups::Parts;
 
-/// Validates the configuration in each file, and stores it for its dialect. A stored
-/// SchedulerConfiguration takes precedence over a file.
+/// Validates the configuration in each file, and stores it for its dialect. A stored SchedulerConfiguration
+/// takes precedence over a file, unless it is marked as from a file. `beside_copies` is true if the store
+/// also has copies of a hub's configurations; the configurations of earlier files are then deleted.
 ///
 /// # Errors
-/// When a file cannot be read, is of no dialect, or is invalid: the message has every error of the
+/// When a file cannot be read, does not belong to a dialect, or is invalid. The message has all errors of the
 /// file.
 pub(super) async fn fill(
     store: &Arc<dyn Store>,
@@ -31,7 +32,7 @@ pub(super) async fn fill(
     beside_copies: bool,
     now: Timestamp,
 ) -> Result<()> {
-    let mut kept = BTreeSet::new();
+    let mut current = BTreeSet::new();
     for file in files {
         let text = manifest::text(file).map_err(|problem| anyhow!("{}: {problem}", file.display()))?;
         let value: Value =
@@ -46,18 +47,18 @@ pub(super) async fn fill(
         for warning in dialect.configuration().warnings(&spec[name], &path, rules) {
             tracing::warn!(file = %file.display(), warning, "this is legal in the configuration and surely not meant");
         }
-        create(store, dialect.name(), &spec, origin, now)
+        put(store, dialect.name(), &spec, origin, now)
             .await
             .with_context(|| format!("storing {}", file.display()))?;
-        kept.insert(dialect.name());
+        current.insert(dialect.name());
     }
     if beside_copies {
-        forget(store, &kept).await?;
+        delete_stale(store, &current).await?;
     }
     Ok(())
 }
 
-/// Makes every system decide by the chosen `rules`; the rest of each configuration stays.
+/// Sets `rules` in the configuration of every system; the other fields stay.
 ///
 /// # Errors
 /// When a configuration cannot be stored.
@@ -79,13 +80,13 @@ pub(super) async fn choose(
             let expect = Expect::At(stored.revision());
             apply(store, config::key(name), Verb::Delete, expect, None).await?;
         }
-        create(store, name, &spec, None, now).await?;
+        put(store, name, &spec, None, now).await?;
     }
     Ok(())
 }
 
-/// The dialect of `file`, and the spec of its SchedulerConfiguration: the whole spec, with `mode` and
-/// `autoBind`, where the file is a SchedulerConfiguration.
+/// The dialect of `file`, and the spec of its SchedulerConfiguration. If the file is a
+/// SchedulerConfiguration, this is the whole spec, with `mode` and `autoBind`.
 fn read(
     dialects: &[Arc<dyn Dialect>],
     file: &Value,
@@ -108,10 +109,10 @@ fn read(
     }
 }
 
-/// Stores `spec` as the configuration of `dialect`, unless one is stored. Among copies of a hub's
-/// configurations, the object is marked with its `origin`: the copy of a hub's configuration replaces
-/// it, and so does the file at the next start.
-async fn create(
+/// Stores `spec` as the configuration of `dialect`, unless a configuration without an origin is stored. Among
+/// copies of a hub's configurations, the object is marked with its `origin`: a copy of the hub's
+/// configuration, or the file at the next start, replaces the object.
+async fn put(
     store: &Arc<dyn Store>,
     dialect: &str,
     spec: &Value,
@@ -120,8 +121,8 @@ async fn create(
 ) -> Result<()> {
     let key = config::key(dialect);
     let stored = store.cached(config::RESOURCE);
-    let before = stored.get("", dialect);
-    if before.is_some_and(|before| !before.annotations().contains_key(FROM_FILE)) {
+    let existing = stored.get("", dialect);
+    if existing.is_some_and(|existing| !existing.annotations().contains_key(FROM_FILE)) {
         return Ok(());
     }
     let mut object = json!({
@@ -138,22 +139,22 @@ async fn create(
     if let Some(origin) = origin {
         object["metadata"]["annotations"] = json!({FROM_FILE: origin});
     }
-    let (verb, expect) = match before {
-        Some(before) => (Verb::Update, Expect::At(before.revision())),
+    let (verb, expect) = match existing {
+        Some(existing) => (Verb::Update, Expect::At(existing.revision())),
         None => (Verb::Create, Expect::Absent),
     };
     apply(store, key, verb, expect, Some(Draft::new(&object)?)).await
 }
 
-/// Deletes the configurations of earlier files, except `kept`, in a store that also has copies of a hub's
-/// configurations.
-async fn forget(store: &Arc<dyn Store>, kept: &BTreeSet<&str>) -> Result<()> {
+/// Deletes the configurations of earlier files, except those of the dialects `current`, in a store that also
+/// has copies of a hub's configurations.
+async fn delete_stale(store: &Arc<dyn Store>, current: &BTreeSet<&str>) -> Result<()> {
     let stored = store.cached(config::RESOURCE);
     let stale = stored
         .iter(None, None)
         .map(|(_, object)| object)
         .filter(|object| {
-            object.annotations().contains_key(FROM_FILE) && !kept.contains(object.meta().name())
+            object.annotations().contains_key(FROM_FILE) && !current.contains(object.meta().name())
         });
     for object in stale {
         let key = config::key(object.meta().name());
@@ -162,8 +163,8 @@ async fn forget(store: &Arc<dyn Store>, kept: &BTreeSet<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Applies one step. Another server on the same store, or a copy from the hub, may have written the object
-/// first, and that write stays.
+/// Applies one step. If another server on the same store, or a copy from the hub, has written the object
+/// first, the earlier write stays.
 async fn apply(
     store: &Arc<dyn Store>,
     key: Key,

@@ -17,7 +17,7 @@ use crate::hub::Hub;
 /// Starts the controllers that `options` select.
 ///
 /// # Errors
-/// When `--controllers` has a name that is neither a dialect's nor a controller's.
+/// When `--controllers` has an unknown name, or the engine has an observer of its bindings already.
 pub(super) fn start(
     options: &Options,
     store: &Arc<dyn Store>,
@@ -30,7 +30,7 @@ pub(super) fn start(
             .map_err(|problem| anyhow!(problem))?,
     };
     let mirrored = parts.mirrored.iter().map(|kind| kind.info().resource()).collect();
-    let setting = Environment {
+    let environment = Environment {
         engine: &parts.engine,
         modes: &parts.modes,
         committer: &parts.committer,
@@ -38,16 +38,16 @@ pub(super) fn start(
         mirrored: &mirrored,
         sink: &parts.sink,
         store,
-        leading: writing(options, leadership),
+        leading: may_write(options, leadership),
         event_ttl: options.args.event_ttl,
         history: parts.history.observer(),
         metrics: &parts.controller_metrics,
     };
-    Ok(setting.start(selection)?)
+    Ok(environment.start(selection)?)
 }
 
-/// Whether this server is the leader and may write. An observer never is.
-pub(super) fn writing(options: &Options, leadership: &Leadership) -> watch::Receiver<bool> {
+/// Whether this server is the leader and may write; always false for an observer.
+pub(super) fn may_write(options: &Options, leadership: &Leadership) -> watch::Receiver<bool> {
     match options.is_observer() {
         true => watch::channel(false).1,
         false => leadership.leading(),
@@ -55,7 +55,7 @@ pub(super) fn writing(options: &Options, leadership: &Leadership) -> watch::Rece
 }
 
 /// Takes part in the election of a leader: by a record in the store that servers share, or by a Lease on the
-/// hub where each server has its own store. A server that is alone always leads.
+/// hub if each server has its own store. A server with neither a hub nor a shared store always leads.
 pub(super) fn lead(
     options: &Options,
     store: &Arc<dyn Store>,

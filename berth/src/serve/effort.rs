@@ -12,8 +12,9 @@ use berth_storage::{Expect, MemoryStore, Source, Step};
 
 use super::*;
 
-/// Assumed number of objects of each resource, and of clusters.
-const EACH: usize = 200;
+/// Number of objects of each resource in the test.
+const OBJECTS_PER_RESOURCE: usize = 200;
+/// Number of ManagedClusters in the test.
 const CLUSTERS: usize = 1_500;
 
 /// Requests whose work is bounded independently of the number of objects: `resource[/subresource]
@@ -71,7 +72,7 @@ fn put(store: &MemoryStore, key: Key, value: &serde_json::Value) {
     store.commit(&[step]).expect("a new object");
 }
 
-/// Fills the store with objects of every stored resource, and a policy about all of them.
+/// Fills the store with objects of every stored resource, and a policy that matches all of them.
 fn fill(store: &MemoryStore, groups: &[Group]) {
     for resource in groups.iter().flat_map(|group| &group.resources) {
         let info = resource.kind.info();
@@ -79,7 +80,7 @@ fn fill(store: &MemoryStore, groups: &[Group]) {
             _ if !matches!(resource.backing, Backing::Stored(_)) => 0,
             _ if info.group == "admissionregistration.k8s.io" => 0,
             "ManagedCluster" => CLUSTERS,
-            _ => EACH,
+            _ => OBJECTS_PER_RESOURCE,
         };
         for number in 0..count {
             let (namespace, name) = (if info.namespaced() { "ns" } else { "" }, format!("x{number}"));
@@ -105,19 +106,20 @@ fn fill(store: &MemoryStore, groups: &[Group]) {
     put(store, key, &policy);
 }
 
-/// A request of each verb of `resource` and of its subresources, for one object or for a selection.
+/// A request for each verb of `resource` and of its subresources, each with a label: the resource, the
+/// subresource and the verb.
 fn requests(resource: &Resource) -> Vec<(String, RequestInfo)> {
     let info = resource.kind.info();
     let of = |subresource: &str, verb: &'static str| {
         let selects = matches!(verb, "list" | "watch" | "deletecollection");
         let is_named = !selects && verb != "create" || !subresource.is_empty();
         let query = match selects {
-            true => format!("labelSelector={}", vec!["!a"; EACH].join(",")),
+            true => format!("labelSelector={}", vec!["!a"; OBJECTS_PER_RESOURCE].join(",")),
             false => String::new(),
         };
         let name = match info.plural {
             _ if !is_named => String::new(),
-            // An unknown decision counts as one with the largest number of targets.
+            // An unknown decision counts as a decision with the largest number of targets.
             "decisions" | "clusterdecisions" => "absent.system".to_owned(),
             "candidates" | "clustercandidates" => "absent.system:x1.system".to_owned(),
             _ if subresource == "scheduling" => "absent".to_owned(),
@@ -170,14 +172,14 @@ async fn every_verb_of_every_resource_is_heavy_in_a_large_world_or_bounded_for_a
     let mut light = Vec::new();
     for resource in parts.groups.iter().flat_map(|group| &group.resources) {
         let is_exempt = EXEMPT.contains(&resource.kind.info().group);
-        for (shown, request) in requests(resource) {
-            let stored = !matches!(resource.backing, Backing::Computed(_))
+        for (label, request) in requests(resource) {
+            let is_stored = !matches!(resource.backing, Backing::Computed(_))
                 && matches!(request.subresource.as_str(), "" | "status");
             // The effort is the size of one object; for writes, the cost of policies is added.
-            let is_weighed = stored && (request.verb == "get" || is_exempt);
+            let is_weighed = is_stored && (request.verb == "get" || is_exempt);
             let effort = parts.api.effort(&request, &http::HeaderMap::new());
-            if effort <= LIGHT && !is_weighed && !BOUNDED.contains(&shown.as_str()) {
-                light.push(format!("{shown}: {effort}"));
+            if effort <= LIGHT && !is_weighed && !BOUNDED.contains(&label.as_str()) {
+                light.push(format!("{label}: {effort}"));
             }
         }
     }

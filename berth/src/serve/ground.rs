@@ -1,5 +1,5 @@
-//! Base parts of a server, and the steps of its start: watchers of its surroundings, background tasks,
-//! and the port.
+//! Base parts of a server, and the steps of its start: tasks for its surroundings, background tasks, and the
+//! port.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -28,8 +28,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::access::Access;
 use super::{
-    DRAIN, Options, RequestRecorders, backups, chain, configuration_files, controllers, groups, health,
-    identity, integrations, measures, mirrors, surroundings, tidy, webhooks,
+    DRAIN_TIMEOUT, Options, RequestRecorders, backups, chain, configuration_files, controllers, groups,
+    health, identity, integrations, measures, mirrors, surroundings, tidy, webhooks,
 };
 use crate::backup::FILE;
 use crate::encryption;
@@ -50,15 +50,15 @@ pub(super) struct Ground {
 
 /// Companions of the store.
 pub(super) struct StoreCompanions {
-    /// Source of backups, where the server itself makes them.
+    /// Source of backups, if the server itself makes them.
     pub(super) backups: Option<Backups>,
-    /// Times of writes.
+    /// Durations of writes.
     pub(super) writes: Histogram,
 }
 
-/// Background tasks: the parts of a control plane that a standalone server lacks, or the watchers of
-/// the hub.
-pub(super) struct Around {
+/// Background tasks: the controllers of Kubernetes' own kinds on a standalone server, or the watchers of the
+/// hub.
+pub(super) struct SurroundingTasks {
     /// Progress of each system's copies from the hub.
     pub(super) sync_status: Option<Arc<SyncStatus>>,
     progress: Option<watch::Receiver<Progress>>,
@@ -66,14 +66,14 @@ pub(super) struct Around {
 }
 
 impl Ground {
-    /// Opens the store, connects with the hub, and puts the parts together.
+    /// Opens the store, connects to the hub, and assembles the parts.
     ///
     /// # Errors
-    /// When any of that fails; the error names the file or address.
+    /// When one of these steps fails; the error names the file or address.
     pub(super) async fn open(
         options: Options,
         clock: Arc<dyn Clock>,
-        recording: &RequestRecorders,
+        recorders: &RequestRecorders,
     ) -> Result<(Self, StoreCompanions)> {
         let folder = Arc::new(Folder::open(&options.args.data_dir, clock.now())?);
         let args = &options.args.hub;
@@ -82,12 +82,12 @@ impl Ground {
             false => None,
         };
         let registration = surroundings::registration(hub.as_ref(), &options, &folder, &clock).await?;
-        let encryption = encrypted(&options, hub.is_some())?;
-        let (opened, backups) = open(&options, &encryption, clock.now()).await?;
-        let (store, writes) = measures::TimedStore::of(opened);
+        let encryption = encryption_at_rest(&options, hub.is_some())?;
+        let (inner, backups) = open(&options, &encryption, clock.now()).await?;
+        let (store, writes) = measures::TimedStore::of(inner);
         let parts = groups::assemble(&store, &clock, &options, hub.as_ref())?;
-        mirrors::keeps_secrets(&parts.mirrored, options.args.storage, &encryption)?;
-        if let Some(audit) = recording.audit.clone() {
+        mirrors::check_secrets(&parts.mirrored, options.args.storage, &encryption)?;
+        if let Some(audit) = recorders.audit.clone() {
             parts.registry.audit(audit)?;
         }
         let leadership = controllers::lead(&options, &store, &parts, hub.as_ref());
@@ -104,29 +104,29 @@ impl Ground {
         Ok((ground, StoreCompanions { backups, writes }))
     }
 
-    /// Starts the other parts of a control plane, or the watchers of the hub, which run until `ending`.
-    /// `lost` is cancelled when another server takes the store over.
+    /// Starts the controllers of Kubernetes' own kinds, which run until `ending`, or the watchers of the hub.
+    /// `lost` is cancelled when another store takes over the hub.
     ///
     /// # Errors
-    /// When the defaults cannot be stored, or another server has the store.
-    pub(super) async fn around(
+    /// When the default objects cannot be stored, or another store has claimed the hub.
+    pub(super) async fn start_surrounding_tasks(
         &self,
         ending: &CancellationToken,
         lost: &CancellationToken,
-    ) -> Result<Around> {
+    ) -> Result<SurroundingTasks> {
         let (store, parts, clock) = (&self.store, &self.parts, &self.clock);
         let Some(hub) = &self.hub else {
-            return Ok(Around {
+            return Ok(SurroundingTasks {
                 sync_status: None,
                 progress: None,
-                tasks: surroundings::alone(store, parts, clock, ending).await?,
+                tasks: surroundings::start_standalone(store, parts, clock, ending).await?,
             });
         };
         let lease = surroundings::claim_store(hub, &self.options, parts, clock, lost).await?;
-        let following = surroundings::behind(hub, &self.options, store, parts, &self.leadership);
-        let (sync_status, progress, mut tasks) = following.await;
+        let watchers = surroundings::start_behind_hub(hub, &self.options, store, parts, &self.leadership);
+        let (sync_status, progress, mut tasks) = watchers.await;
         tasks.extend(lease);
-        Ok(Around {
+        Ok(SurroundingTasks {
             sync_status: Some(sync_status),
             progress: Some(progress),
             tasks,
@@ -136,10 +136,10 @@ impl Ground {
     /// Stores the objects of a new server, and starts its background tasks.
     ///
     /// # Errors
-    /// When something cannot be stored.
+    /// When an object cannot be stored.
     pub(super) async fn work(
         &self,
-        around: &Around,
+        surrounding_tasks: &SurroundingTasks,
         backups: Option<Backups>,
     ) -> Result<(Vec<JoinHandle<()>>, berth_history::RunningRecorder)> {
         let (parts, args) = (&self.parts, &self.options.args);
@@ -156,8 +156,8 @@ impl Ground {
             &parts.engine,
             parts.publications.clone(),
             &parts.committer,
-            controllers::writing(&self.options, &self.leadership),
-            around.progress.clone(),
+            controllers::may_write(&self.options, &self.leadership),
+            surrounding_tasks.progress.clone(),
         ));
         Ok((tasks, parts.history.spawn(self.leadership.leading())))
     }
@@ -165,10 +165,10 @@ impl Ground {
     /// Opens the port; requests are not answered yet.
     ///
     /// # Errors
-    /// When the certificate or a file cannot be read, or the port is taken.
+    /// When the certificate or a file cannot be read, or the port is in use.
     pub(super) async fn server(
         &self,
-        recording: RequestRecorders,
+        recorders: RequestRecorders,
         sync_status: Option<&Arc<SyncStatus>>,
         writes: Histogram,
     ) -> Result<(Server, Arc<ServingCertificate>)> {
@@ -188,36 +188,36 @@ impl Ground {
             (Some(hub), Some(sync_status)) => Access::of_hub(options, hub, store, parts, sync_status, clock),
             _ => Access::alone(options, folder, parts)?,
         };
-        let reviews = webhooks(options, parts, &memory, clock)?;
-        let chain = chain(options, recording, access, health, parts, &memory, clock)?;
+        let admission_routes = webhooks(options, parts, &memory, clock)?;
+        let chain = chain(options, recorders, access, health, parts, &memory, clock)?;
         let mut config = ServerConfig::new(options.address, Arc::clone(&certificate) as Arc<_>, chain);
-        config.open_routes = reviews.merge(integrations(options, parts, clock)?);
+        config.open_routes = admission_routes.merge(integrations(options, parts, clock)?);
         config.open_address = options
             .admission_port()
             .map(|port| SocketAddr::new(options.address.ip(), port));
         config.shutdown_delay = options.args.shutdown_delay_duration;
-        config.drain = DRAIN;
+        config.drain = DRAIN_TIMEOUT;
         measures::expose(&config.chain.metrics, writes, options, folder, &certificate);
         Ok((Server::bind(config).await?, certificate))
     }
 
-    /// Path of the admin's kubeconfig for `server`. Behind a hub, which has its own administrators, it
-    /// is not written.
+    /// Writes the admin's kubeconfig for `server`, and returns its path. Behind a hub, which has its own
+    /// administrators, the file is not written.
     ///
     /// # Errors
     /// When the kubeconfig cannot be written.
     pub(super) fn kubeconfig(&self, server: &Server) -> Result<PathBuf> {
         match self.hub {
             None => identity::write_admin_kubeconfig(&self.folder, server.address(), self.clock.now()),
-            // The hub would not accept its certificate.
+            // The hub would not accept the certificate of such a kubeconfig.
             Some(_) => Ok(identity::admin_kubeconfig(self.folder.path())),
         }
     }
 }
 
-/// Encryption at rest. Behind a hub, the stored Secrets are copies of the hub's, and are encrypted with
-/// a key of this process alone.
-fn encrypted(options: &Options, is_behind: bool) -> Result<Arc<Encryption>> {
+/// Encryption at rest. In the embedded store behind a hub, Secrets are copies of the hub's. If the file does
+/// not encrypt Secrets, a key of this process alone encrypts them.
+fn encryption_at_rest(options: &Options, is_behind: bool) -> Result<Arc<Encryption>> {
     let file = options.args.encryption_provider_config.as_deref();
     if is_behind && options.args.storage == Storage::Embedded {
         return encryption::load_for_copies(file, &[secret::RESOURCE]);
@@ -225,7 +225,7 @@ fn encrypted(options: &Options, is_behind: bool) -> Result<Arc<Encryption>> {
     encryption::load(file)
 }
 
-/// Opens the store, with its backups where the server makes them.
+/// Opens the store, and the source of backups if the server makes them.
 async fn open(
     options: &Options,
     encryption: &Arc<Encryption>,

@@ -1,6 +1,6 @@
-//! Served groups and their surroundings: Kubernetes' own kinds, the dialects' kinds, the configuration
-//! and the virtual API. The differences between a standalone server and one behind a hub are in
-//! [`Standalone`] and [`Hub`], each a [`Surroundings`].
+//! Assembly of the served groups: Kubernetes' own kinds, the dialects' kinds, the configuration and the
+//! virtual API. The differences between a standalone server and one behind a hub are in [`Standalone`] and
+//! [`Hub`], each a [`Surroundings`].
 
 mod behind_hub;
 mod core_parts;
@@ -34,19 +34,19 @@ use super::options::Options;
 use crate::controllers::{self, ControllerMetrics, Sink};
 use crate::hub::Hub;
 
-/// The parts of a standalone server.
+/// The parts of a server, standalone or behind a hub.
 pub(super) struct Parts {
-    /// Every dialect served.
+    /// The served dialects.
     pub dialects: Vec<Arc<dyn Dialect>>,
-    /// The engine, which knows and decides.
+    /// The engine, which reads objects and decides.
     pub engine: Arc<Engine>,
     /// Modes of the systems.
     pub modes: Arc<Modes>,
     /// The resources that the engine computes.
     pub virtual_api: VirtualApi,
-    /// Memory of its decisions.
+    /// History of the decisions.
     pub history: Arc<History>,
-    /// Place where publications are written.
+    /// Destination of publications.
     pub publications: Place,
     /// Authorization, by the objects that are served here or by the hub.
     pub authorizer: Arc<dyn Authorizer>,
@@ -62,9 +62,9 @@ pub(super) struct Parts {
     pub committer: Arc<dyn Committer>,
     /// Destination of events.
     pub sink: Arc<dyn Sink>,
-    /// The hub's admission webhooks, where there is a hub.
+    /// The hub's admission webhooks; `None` without a hub and for an observer.
     pub webhooks: Option<Arc<Webhooks>>,
-    /// The hub's admission policies, where there is a hub.
+    /// The hub's admission policies; `None` without a hub and for an observer.
     pub hub_policies: Option<Arc<HubPolicies>>,
     /// The admission policies in force.
     pub enforcer: Arc<Enforcer>,
@@ -76,17 +76,17 @@ pub(super) struct Parts {
     pub admission_metrics: Arc<AdmissionMetrics>,
     /// Counters of the controllers.
     pub controller_metrics: Arc<ControllerMetrics>,
-    /// Views of kcp's syncers, where kcp is served.
+    /// Views of kcp's syncers, if kcp is served.
     pub syncer_views: Option<Arc<SyncerViews>>,
     /// Registry of the served resources.
     pub registry: Arc<Registry>,
 }
 
-/// Puts the parts together over one store. Kubernetes' own kinds and the configurations are served only where
-/// no hub does (docs/reference.md, "Kubernetes' own kinds").
+/// Assembles the parts over one store. Kubernetes' own kinds and the configurations are served only without a
+/// hub, since a hub serves them itself (docs/reference.md, "Kubernetes' own kinds").
 ///
 /// # Errors
-/// When two parts claim the same resource.
+/// When two parts claim the same resource, or `--controllers` has an unknown name.
 pub(super) fn assemble(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
@@ -107,8 +107,8 @@ pub(super) fn assemble(
     let modes = Arc::new(modes(&core.dialects, &core.engine, options, hub)?);
     core.engine.mandated(Arc::clone(&modes) as Arc<_>)?;
     let judges = surroundings.judges(&core);
-    let admitted = AdmissionParts::new(&core, &judges);
-    let registry = Arc::clone(admitted.registry.handle());
+    let admission_parts = AdmissionParts::new(&core, &judges);
+    let registry = Arc::clone(admission_parts.registry.handle());
 
     let mut own = core::groups(store);
     core::write_through(&mut own, &registry);
@@ -124,17 +124,17 @@ pub(super) fn assemble(
         surroundings.namespaces(),
         surroundings.managers(),
     )?;
-    let built = EarlyParts {
+    let early_parts = EarlyParts {
         own,
         configuration,
         registry: Arc::clone(&registry),
     };
-    let homes = surroundings.homes(&core, built)?;
-    virtual_api = virtual_api.serving(berth_publications::flat(&core.engine, homes.copies));
-    if let Some(committer) = homes.binds_through {
+    let destinations = surroundings.destinations(&core, early_parts)?;
+    virtual_api = virtual_api.serving(berth_publications::flat(&core.engine, destinations.copies));
+    if let Some(committer) = destinations.binds_through {
         virtual_api = virtual_api.binding_through(committer);
     }
-    let mut groups = homes.first;
+    let mut groups = destinations.first;
     let mut owned_dialects: Vec<_> = core
         .dialects
         .iter()
@@ -147,31 +147,36 @@ pub(super) fn assemble(
             .flat_map(|dialect| owned(dialect, &virtual_api, store)),
     );
     groups.extend(virtual_api.groups());
-    groups.extend(homes.last);
-    let syncer_views = berth_syncer::attach(&mut groups, homes.shown, &core.dialects, super::version());
-    let registry = admitted.registry.build(&groups)?;
-    core.stored.serve(&groups);
+    groups.extend(destinations.last);
+    let syncer_views = berth_syncer::attach(
+        &mut groups,
+        destinations.syncer_objects,
+        &core.dialects,
+        super::version(),
+    );
+    let registry = admission_parts.registry.build(&groups)?;
+    core.stored_policies.serve(&groups);
     let api = Arc::new(ApiState::over(Arc::clone(&registry)).with_codec(Arc::new(Protobuf)));
     Ok(Parts {
-        needs: mirrors::needs(&core.dialects, &homes.mirrored),
-        committer: homes.committer,
-        sink: homes.sink,
+        needs: mirrors::needs(&core.dialects, &destinations.mirrored),
+        committer: destinations.committer,
+        sink: destinations.sink,
         dialects: core.dialects,
         engine: core.engine,
         modes,
         virtual_api,
         history,
-        publications: homes.publications,
+        publications: destinations.publications,
         authorizer: judges.authorizer,
         api,
         groups,
-        mirrored: homes.mirrored,
+        mirrored: destinations.mirrored,
         webhooks: judges.webhooks,
         hub_policies: judges.hub_policies,
-        enforcer: admitted.enforcer,
-        policy_metrics: admitted.policy_metrics,
-        admission: admitted.admission,
-        admission_metrics: admitted.admission_metrics,
+        enforcer: admission_parts.enforcer,
+        policy_metrics: admission_parts.policy_metrics,
+        admission: admission_parts.admission,
+        admission_metrics: admission_parts.admission_metrics,
         controller_metrics: ControllerMetrics::new(),
         syncer_views,
         registry,
@@ -200,20 +205,20 @@ fn modes(
             .map(|kind| kind.info().resource())
             .collect();
         let mut demands = dialect.demands().iter();
-        // Where kcp's own kinds are on a hub, so are its namespaces.
-        let places_there =
+        // kcp's demands include namespaces, which are on the hub even if Berth stores kcp's own kinds.
+        let has_demands_on_hub =
             hub.is_some() && (is_on_hub || demands.any(|demand| !kinds.contains(&demand.resource)));
         if is_on_hub {
             observed.insert(name);
         }
-        if places_there && !selection.deciders.contains(&name) {
+        if has_demands_on_hub && !selection.deciders.contains(&name) {
             idle.insert(name);
         }
     }
     Ok(Modes::new(engine, options.mode, observed).leaving(idle))
 }
 
-/// A dialect's own kinds, by group, with the subresources the virtual API adds to them.
+/// A dialect's own kinds, by group, with the subresources that the virtual API adds.
 fn owned(dialect: &Arc<dyn Dialect>, virtual_api: &VirtualApi, store: &Arc<dyn Store>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for kind in dialect.stored_kinds() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use berth_apimachinery::{Clock, Timestamp};
-use berth_apiserver::authn::{Authentication, CaPool, Trust};
+use berth_apiserver::authn::{Authentication, CaPool};
 use berth_certs::{Folder, ServingCertificate};
 use berth_kubernetes::rbac;
 
@@ -22,10 +22,10 @@ pub(super) fn admin_kubeconfig(data_dir: &Path) -> PathBuf {
     data_dir.join("admin.kubeconfig")
 }
 
-/// The server's certificate: its own certificate, or the one in the configured files.
+/// The server's certificate: issued by its own CA, or read from the configured files.
 ///
 /// # Errors
-/// When files cannot be read or do not fit together.
+/// When files cannot be read, or certificate and key do not match.
 pub(super) fn certificate(
     options: &Options,
     folder: &Arc<Folder>,
@@ -78,24 +78,24 @@ pub(super) fn write_admin_kubeconfig(
     address: SocketAddr,
     now: Timestamp,
 ) -> Result<PathBuf> {
-    let reachable = match address {
+    let server = match address {
         SocketAddr::V4(at) if at.ip().is_unspecified() => format!("https://127.0.0.1:{}", at.port()),
         SocketAddr::V6(at) if at.ip().is_unspecified() => format!("https://[::1]:{}", at.port()),
         other => format!("https://{other}"),
     };
     let path = admin_kubeconfig(folder.path());
     let groups = [rbac::MASTERS.to_owned()];
-    // A kubeconfig that is still valid is kept: a start on a full disk could not write a new one.
-    if !Kubeconfig::is_current(&path, folder, &reachable, ADMIN, &groups, now) {
-        Kubeconfig::issue(folder, &reachable, ADMIN, &groups, false, now)?.write(&path)?;
+    // A kubeconfig that is still valid is kept, so that the server can start on a full disk.
+    if !Kubeconfig::is_current(&path, folder, &server, ADMIN, &groups, now) {
+        Kubeconfig::issue(folder, &server, ADMIN, &groups, false, now)?.write(&path)?;
     }
     Ok(std::path::absolute(&path)?)
 }
 
-/// The server's URL in a kubeconfig.
+/// The URL of the first server in the kubeconfig at `path`.
 ///
 /// # Errors
-/// When the file cannot be read or names no server.
+/// When the file cannot be read, or does not have a server.
 pub(super) fn server_of(path: &Path) -> Result<String> {
     let servers = berth_client::kubeconfig(Some(path))?
         .clusters

@@ -35,19 +35,20 @@ use super::access::Access;
 use super::{Options, RequestRecorders, chain, configuration_files, groups, mirrors, within};
 
 /// Address of requests from within the process.
-const WITHIN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+const PEER_ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// A server for objects in memory; dropping stops it.
+/// A server for objects in memory. Dropping the value stops the server.
 pub struct InMemory {
     client: kube::Client,
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// Grants everything: the user of the process may read all objects, which are the user's own input.
-struct Everybody;
+/// Authorizer that grants every right: the user of the process may read all objects, which come from the
+/// user's own input or were read with the user's rights.
+struct AllowAll;
 
 #[async_trait]
-impl Authorizer for Everybody {
+impl Authorizer for AllowAll {
     async fn authorize(
         &self,
         _: &Attributes,
@@ -61,14 +62,14 @@ impl Authorizer for Everybody {
 pub struct Settings<'a> {
     /// The systems' own configuration files.
     pub configurations: &'a [PathBuf],
-    /// The rules that decide, which override configurations.
+    /// The rules of all decisions, which override the rules of configurations.
     pub rules: Option<RulesChoice>,
     /// Whether the objects are on a hub on which the systems run.
     pub is_of_hub: bool,
 }
 
 impl InMemory {
-    /// Serves `objects`, as they would be stored, at `now`.
+    /// Serves `objects`, which are in their stored form, at `now`.
     ///
     /// # Errors
     /// When a configuration is invalid, or a part of the server does not start.
@@ -109,8 +110,7 @@ impl InMemory {
         rules: Option<RulesChoice>,
     ) -> Result<(Self, BTreeMap<GroupResource, usize>)> {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Revision(1), berth_storage::Limits::default()));
-        // Where rules are chosen, configurations are read once: a later change would replace the chosen
-        // rules.
+        // If `rules` are given, configurations are read once, since a later change would replace the rules.
         let is_read_once =
             |kind: &&Arc<dyn Kind>| rules.is_some() && kind.info().resource() == config::RESOURCE;
         for kind in kinds.iter().filter(is_read_once) {
@@ -125,13 +125,13 @@ impl InMemory {
             is_of_hub: true,
         };
         let clock = Arc::new(SystemClock);
-        let served = Self::over(Arc::clone(&store), settings, clock, Some(Mode::Observe)).await?;
+        let server = Self::over(Arc::clone(&store), settings, clock, Some(Mode::Observe)).await?;
         let counts = kinds.iter().map(|kind| {
             let resource = kind.info().resource();
             (resource, store.cached(resource).iter(None, None).count())
         });
         let counts = counts.collect();
-        Ok((served.with(tasks), counts))
+        Ok((server.with(tasks), counts))
     }
 
     fn with(mut self, tasks: Vec<JoinHandle<()>>) -> Self {
@@ -139,7 +139,7 @@ impl InMemory {
         self
     }
 
-    /// Serves the objects in `store`, by `clock`.
+    /// Serves the objects in `store` at the time of `clock`.
     async fn over(
         store: Arc<dyn Store>,
         settings: Settings<'_>,
@@ -150,7 +150,7 @@ impl InMemory {
         let now = clock.now();
         let mut options = Options::demo(folder.path(), 0)?;
         options.mode = mode;
-        // No history is stored, since nothing outlives the process.
+        // No history is stored, since the store ends with the process.
         options.args.history_per_decision = 0;
         let parts = groups::assemble(&store, &clock, &options, None)?;
         if settings.is_of_hub {
@@ -163,11 +163,11 @@ impl InMemory {
         }
         let tasks = vec![parts.engine.spawn(), parts.virtual_api.spawn()];
         let revision = parts.engine.source().revision();
-        within(super::LOAD, parts.engine.caught_up(revision))
+        within(super::LOAD_TIMEOUT, parts.engine.caught_up(revision))
             .await
             .context("reading the objects")?
             .context("reading the objects")?;
-        // No client has a certificate of this CA: the configuration merely requires one.
+        // The configuration requires a CA, although no client has a certificate of this CA.
         let authority = Authority::open(folder.path(), "ca", "ca", now)?;
         let trust = CaPool::from_pem(authority.certificate_pem().as_bytes())?;
         let access = Access {
@@ -176,17 +176,17 @@ impl InMemory {
                 anonymous: true,
                 ..Authentication::by_certificates(trust)
             },
-            authorizer: Arc::new(Everybody),
+            authorizer: Arc::new(AllowAll),
             always_allowed: Vec::new(),
         };
-        let recording = RequestRecorders {
+        let recorders = RequestRecorders {
             metrics: Arc::new(Metrics::new()),
             audit: None,
         };
         let memory = ByteLimiter::new(0);
         let config = chain(
             &options,
-            recording,
+            recorders,
             access,
             Health::new().into(),
             &parts,
@@ -215,13 +215,13 @@ async fn copies<'a>(
     kinds: impl IntoIterator<Item = &'a Arc<dyn Kind>>,
 ) -> Vec<JoinHandle<()>> {
     let dialects = berth_dialect_registry::all();
-    let concerned = kinds.into_iter().map(|kind| {
+    let kinds_with_concerns = kinds.into_iter().map(|kind| {
         let concerns = mirrors::concerns(&dialects, kind.info().resource());
         (Arc::clone(kind), concerns)
     });
-    let kinds: Vec<_> = concerned.collect();
+    let kinds: Vec<_> = kinds_with_concerns.collect();
     let mirror = Mirror::start(client, store, &kinds, &Arc::default(), watch::channel(true).1);
-    berth_hub::settled(mirror.progress, super::LOAD).await;
+    berth_hub::settled(mirror.progress, super::LOAD_TIMEOUT).await;
     mirror.tasks
 }
 
@@ -234,7 +234,7 @@ impl Drop for InMemory {
 }
 
 fn client(chain: Arc<Chain>) -> kube::Client {
-    let connection = Arc::new(Connection::new(WITHIN, Vec::new()));
+    let connection = Arc::new(Connection::new(PEER_ADDRESS, Vec::new()));
     let service = tower::service_fn(move |request: Request<kube::client::Body>| {
         let (chain, connection) = (Arc::clone(&chain), Arc::clone(&connection));
         async move { Ok::<_, Infallible>(chain.handle(&connection, request.map(Body::new)).await) }

@@ -1,5 +1,5 @@
-//! Metrics of the server's own parts: how long writes take until they are durable, how large the store is,
-//! when certificates expire.
+//! Metrics of the server's own parts: durations of writes, size of the store, expiry of certificates, numbers
+//! of decisions, modes of the systems, and expressions that do not compile.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,7 +30,7 @@ pub(super) struct TimedStore {
 }
 
 impl TimedStore {
-    /// `store`, and the times of its writes.
+    /// `store` with timed writes, and the histogram of their durations.
     pub(super) fn of(store: Arc<dyn Store>) -> (Arc<dyn Store>, Histogram) {
         // The histogram is from a quarter of a millisecond to eight seconds.
         let writes = Histogram::new(exponential_buckets(0.00025, 2.0, 16));
@@ -65,9 +65,9 @@ impl Source for TimedStore {
 impl Writer for TimedStore {
     async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError> {
         let start = Instant::now();
-        let applied = self.store.apply(steps).await;
+        let result = self.store.apply(steps).await;
         self.writes.observe(start.elapsed().as_secs_f64());
-        applied
+        result
     }
 }
 
@@ -89,7 +89,7 @@ impl Store for TimedStore {
     }
 }
 
-/// Exposes the times of `writes`, the size of the store, and when certificates expire.
+/// Exposes the durations of `writes`, the size of the embedded store, and the expiry of certificates.
 pub(super) fn expose(
     metrics: &Metrics,
     writes: Histogram,
@@ -110,7 +110,7 @@ pub(super) fn expose(
             "apiserver_storage_size_bytes",
             "Size of the embedded store's file in bytes",
             move || {
-                let size = std::fs::metadata(&file).map(|about| about.len());
+                let size = std::fs::metadata(&file).map(|metadata| metadata.len());
                 #[expect(clippy::cast_precision_loss, reason = "files beyond 2^52 bytes do not occur")]
                 let series = |bytes: u64| (vec![("storage_cluster_id", "embedded".to_owned())], bytes as f64);
                 size.map(series).into_iter().collect()
@@ -118,16 +118,18 @@ pub(super) fn expose(
         );
     }
     let (certificate, folder) = (Arc::clone(certificate), Arc::clone(folder));
-    // Behind a hub, the shared CA signs certificates and is renewed by itself; the folder's CAs then
-    // sign nothing.
+    // A CA that servers share is renewed automatically, and the front proxies of a hub have the hub's CA.
     let standalone = !options.args.hub.is_aggregated();
+    let is_issuer = options.certificate().is_none() && options.args.hub.registration.ca_secret.is_none();
     metrics.read_at_scrape(
         "berth_certificate_expiration_timestamp_seconds",
         "Expiration time of the server's own certificates, in seconds since 1970",
         move || {
             let mut all = vec![expiry("serving", certificate.not_after())];
-            if standalone {
+            if standalone || is_issuer {
                 all.push(expiry("ca", folder.ca().not_after()));
+            }
+            if standalone {
                 all.push(expiry("front-proxy-ca", folder.front_proxy().not_after()));
             }
             all
@@ -135,7 +137,7 @@ pub(super) fn expose(
     );
 }
 
-/// Exposes the policies and webhooks in force with expressions that do not compile, so that they are known
+/// Exposes the policies and webhooks in force with expressions that do not compile, so that users see them
 /// before a write fails.
 pub(super) fn expose_uncompiled(
     metrics: &Metrics,
@@ -158,7 +160,7 @@ pub(super) fn expose_uncompiled(
     );
 }
 
-/// Exposes the number of decisions, which the updater counts.
+/// Exposes the numbers of decisions, which `projection` counts.
 pub(super) fn expose_decisions(metrics: &Metrics, projection: &Arc<Projection>) {
     let projection = Arc::clone(projection);
     metrics.read_at_scrape(
@@ -181,7 +183,7 @@ pub(super) fn expose_decisions(metrics: &Metrics, projection: &Arc<Projection>) 
     );
 }
 
-/// Exposes which systems are decided.
+/// Exposes whether Berth decides each system.
 pub(super) fn expose_modes(metrics: &Metrics, dialects: &[Arc<dyn Dialect>], modes: &Arc<Modes>) {
     let names: Vec<&'static str> = dialects.iter().map(|dialect| dialect.name()).collect();
     let modes = Arc::clone(modes);
@@ -197,8 +199,8 @@ pub(super) fn expose_modes(metrics: &Metrics, dialects: &[Arc<dyn Dialect>], mod
     );
 }
 
-fn deciding(dialect: &str, standing: &DecidingState) -> Series {
-    let (reason, value) = match standing {
+fn deciding(dialect: &str, state: &DecidingState) -> Series {
+    let (reason, value) = match state {
         DecidingState::Decides => ("Deciding", 1.0),
         DecidingState::Observes => ("Observing", 0.0),
         DecidingState::Misconfigured => ("ConfigurationInvalid", 0.0),

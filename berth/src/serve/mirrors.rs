@@ -14,10 +14,10 @@ use berth_kubernetes::core::{namespace, resource_quota, secret};
 use berth_storage::Source;
 use berth_storage::encryption::Encryption;
 
-/// Kubernetes' own resources that are copied: namespaces and their quotas, and the resources that the
-/// reconcilers of `dialects` watch. Even where Berth stores a system's own kinds, the hub stores
-/// Kubernetes' kinds (docs/concepts.md, "Where objects are").
-pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
+/// Resources of which Kubernetes' own kinds are copied: namespaces and their quotas, and the resources that the
+/// reconcilers of `dialects` watch; the caller leaves out kinds of the systems themselves. Even if Berth stores a
+/// system's own kinds, the hub stores Kubernetes' kinds (docs/concepts.md, "Where objects are").
+pub(super) fn copied_resources(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     let reconcilers = dialects
         .iter()
         .flat_map(|dialect| dialect.controllers().hub_reconcilers());
@@ -27,20 +27,19 @@ pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource>
         .collect()
 }
 
-/// Kubernetes' own resources that are copied where `dialects` are only observed: the resources that
-/// they read, and namespaces.
-pub(super) fn observed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
-    // A scheduler that reads only some objects of a resource, by their labels, must not make Berth read
-    // all its objects.
+/// Resources of which Kubernetes' own kinds are copied if `dialects` are only observed: namespaces, and the
+/// resources of which the dialects read all objects; the caller leaves out kinds of the systems themselves.
+pub(super) fn observed_resources(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
+    // If a scheduler selects the objects of a resource by labels, Berth does not need a copy of all objects.
     let read = dialects.iter().flat_map(|dialect| {
-        let whole = move |resource: &GroupResource| dialect.reach(*resource).labels.is_empty();
-        dialect.reads().into_iter().filter(whole)
+        let needs_all = move |resource: &GroupResource| dialect.reach(*resource).labels.is_empty();
+        dialect.reads().into_iter().filter(needs_all)
     });
     read.chain([namespace::RESOURCE]).collect()
 }
 
-/// A registry of the copies in `source` of objects of `kinds`, from which they are read as if they were
-/// served here. The copies are read-only, and their resource versions are valid in this process only.
+/// A registry that serves the copies of the objects of `kinds` in `source`. The copies are read-only, and
+/// their resourceVersions are valid in this process only.
 ///
 /// # Errors
 /// When a kind is a duplicate.
@@ -63,8 +62,8 @@ pub(super) fn copies(
     Ok(registry.build(&groups)?)
 }
 
-/// Condition for copying an object of `resource`; `None` where one of `dialects`, or the server itself,
-/// reads all its objects.
+/// Conditions for copying an object of `resource`. `None` if one of `dialects` or the server itself needs all
+/// objects, or if no dialect reads the resource.
 pub(super) fn concerns(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -> Option<Concerns> {
     if [namespace::RESOURCE, resource_quota::RESOURCE].contains(&resource) {
         return None;
@@ -82,11 +81,11 @@ pub(super) fn concerns(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -
     (!all.is_empty()).then(|| all.into())
 }
 
-/// Makes sure that no Secret of a hub is stored unencrypted.
+/// Checks that no Secret of a hub is stored unencrypted in etcd.
 ///
 /// # Errors
-/// When Secrets are copied to an etcd and not encrypted there: the message has the remedy.
-pub(super) fn keeps_secrets(
+/// When Secrets are copied to etcd and not encrypted there. The message has the remedy.
+pub(super) fn check_secrets(
     kinds: &[Arc<dyn Kind>],
     storage: Storage,
     encryption: &Encryption,
@@ -113,10 +112,10 @@ pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -
     let of = |dialect: &Arc<dyn Dialect>| {
         let reconcilers = dialect.controllers().hub_reconcilers().into_iter();
         let watched = reconcilers.flat_map(|reconciler| reconciler.watches());
-        // Nothing waits for a resource that is read by labels: it is copied only if another reader
-        // needs all its objects.
-        let whole = |resource: &GroupResource| dialect.reach(*resource).labels.is_empty();
-        let reads = dialect.reads().into_iter().filter(whole).chain(watched);
+        // No system waits for a resource of which it selects objects by labels: such a resource is copied
+        // only if another reader needs all objects.
+        let needs_all = |resource: &GroupResource| dialect.reach(*resource).labels.is_empty();
+        let reads = dialect.reads().into_iter().filter(needs_all).chain(watched);
         // An older release of the system has only the first kind of demands.
         let first = dialect.demands().first().map(|demand| demand.resource);
         Needs {
@@ -145,11 +144,14 @@ mod tests {
             .cloned()
             .collect();
         assert_eq!(
-            followed(&gardener),
+            copied_resources(&gardener),
             [namespace::RESOURCE, resource_quota::RESOURCE].into()
         );
         let of_all = GroupResource::new("", "configmaps");
-        assert!(!observed(&gardener).contains(&of_all), "some of them would do");
+        assert!(
+            !observed_resources(&gardener).contains(&of_all),
+            "some of them would do"
+        );
         let needs = needs(&dialects, &gardener[0].kinds());
         let named = |name: &str| {
             let found = needs.iter().find(|needs| needs.dialect == name);
@@ -163,8 +165,8 @@ mod tests {
             ["seeds.core.gardener.cloud", "shoots.core.gardener.cloud"]
         );
         assert!(named("ocm").reads.is_empty());
-        // For kcp, all ConfigMaps are copied. Where they cannot be read, Gardener does not wait for the
-        // ConfigMaps with distances.
+        // For kcp, all ConfigMaps are copied. Gardener, which selects ConfigMaps with distances by labels,
+        // does not wait for the copies.
         let core = berth_kubernetes::core::kinds();
         let needs = super::needs(&gardener, &core);
         assert!(!needs[0].reads.contains(&of_all), "{:?}", needs[0].reads);
@@ -190,14 +192,14 @@ mod tests {
     fn secrets_are_copied_to_etcd_only_where_they_are_encrypted() {
         let kinds = berth_kubernetes::core::kinds();
         let plain = Encryption::default();
-        let problem = keeps_secrets(&kinds, Storage::Etcd, &plain)
+        let problem = check_secrets(&kinds, Storage::Etcd, &plain)
             .unwrap_err()
             .to_string();
         assert!(problem.contains("--encryption-provider-config"), "{problem}");
         let sealed = Encryption::default().with_ephemeral(&[secret::RESOURCE]).unwrap();
-        keeps_secrets(&kinds, Storage::Etcd, &sealed).unwrap();
-        keeps_secrets(&kinds, Storage::Embedded, &plain).unwrap();
-        keeps_secrets(&[], Storage::Etcd, &plain).unwrap();
+        check_secrets(&kinds, Storage::Etcd, &sealed).unwrap();
+        check_secrets(&kinds, Storage::Embedded, &plain).unwrap();
+        check_secrets(&[], Storage::Etcd, &plain).unwrap();
     }
 
     #[test]
@@ -225,7 +227,7 @@ mod tests {
     #[test]
     fn what_kcp_places_and_syncs_is_copied_wherever_its_own_kinds_are() {
         let (dialects, kinds) = (berth_dialect_registry::all(), berth_kubernetes::core::kinds());
-        let followed = followed(&dialects);
+        let followed = copied_resources(&dialects);
         // The system's own kinds are served here, so that only Kubernetes' kinds are copied.
         let copied: Vec<_> = kinds
             .into_iter()

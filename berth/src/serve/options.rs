@@ -1,4 +1,4 @@
-//! Arguments of a server, checked.
+//! Checked arguments of a server.
 
 use std::ffi::OsStr;
 use std::net::SocketAddr;
@@ -18,26 +18,26 @@ use http::uri::Authority;
 use crate::cli::ServeArgs;
 use crate::source::{self, Place, only_named};
 
-/// Arguments of a server, checked, with derived settings.
+/// Checked arguments of a server, with derived settings.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The arguments, with the place of every system.
+    /// The arguments. Behind a hub, they have the place of every system.
     pub args: ServeArgs,
     /// Address to listen on.
     pub address: SocketAddr,
     /// Further names of the serving certificate.
     pub names: Vec<String>,
-    /// Address for clients; behind a hub, the address of its kube-apiserver.
+    /// Address for clients, from `--external-hostname`; behind a hub, the address of its kube-apiserver.
     pub external: Option<Authority>,
     /// Mode from `--mode`: whether systems are decided.
     pub mode: Option<Mode>,
-    /// The times of leader election, where servers share a store or a hub.
+    /// The times of leader election among servers that share a store or a hub.
     pub terms: LeaseDurations,
 }
 
-/// Arguments of a server by themselves.
+/// Parser of the arguments of `berth serve` alone.
 #[derive(Parser)]
-struct Line {
+struct ServeParser {
     #[command(flatten)]
     args: ServeArgs,
 }
@@ -55,17 +55,18 @@ impl Options {
             OsStr::new("--data-dir"),
             data_dir.as_os_str(),
         ];
-        Self::try_from(Line::try_parse_from(words)?.args)
+        Self::try_from(ServeParser::try_parse_from(words)?.args)
     }
 
-    /// The URL of all Targets, as clients reach it. The views of syncers are below it.
+    /// The URL of the Targets for clients, if the server has an external address. The views of syncers are
+    /// below this URL.
     pub(super) fn targets_url(&self) -> Option<String> {
         let external = self.external.as_ref()?;
         let (group, plural) = (TARGETS.group, TARGETS.resource);
         Some(format!("https://{external}/apis/{group}/{VERSION}/{plural}"))
     }
 
-    /// Whether this server only observes a hub, and has only the rights for that.
+    /// Whether this server only observes a hub, and has only the rights to observe.
     pub(super) fn is_observer(&self) -> bool {
         self.args.hub.is_aggregated() && self.mode == Some(Mode::Observe)
     }
@@ -79,9 +80,9 @@ impl Options {
     /// Whether admission reviews are answered.
     pub(super) fn answers_reviews(&self) -> bool {
         let args = &self.args;
-        let says_how = args.admission_bind_port != 0 || args.admission_client_ca_file.is_some();
+        let has_webhook_flags = args.admission_bind_port != 0 || args.admission_client_ca_file.is_some();
         args.admission_webhooks
-            .unwrap_or(args.hub.is_aggregated() || says_how)
+            .unwrap_or(args.hub.is_aggregated() || has_webhook_flags)
     }
 
     /// The port of the admission webhooks, if not the API's.
@@ -121,11 +122,11 @@ impl TryFrom<ServeArgs> for Options {
         }
         check(&args, mode)?;
         let external = match args.external_hostname.clone() {
-            Some(named) if !is_aggregated => {
-                names.push(named.host().trim_matches(['[', ']']).to_owned());
-                Some(with_port(named, args.secure_port)?)
+            Some(authority) if !is_aggregated => {
+                names.push(authority.host().trim_matches(['[', ']']).to_owned());
+                Some(with_port(authority, args.secure_port)?)
             }
-            named => named,
+            other => other,
         };
         Ok(Self {
             address: SocketAddr::new(args.bind_address, args.secure_port),
@@ -170,12 +171,12 @@ fn check(args: &ServeArgs, mode: Option<Mode>) -> Result<()> {
     Ok(())
 }
 
-/// The address of a server: `named`, with `port` unless it has one.
-fn with_port(named: Authority, port: u16) -> Result<Authority> {
-    match (named.port(), port) {
-        (Some(_), _) | (None, 443) => Ok(named),
-        (None, 0) => bail!("--external-hostname {named} needs a port, since --secure-port 0 takes any"),
-        (None, port) => Ok(format!("{named}:{port}").parse()?),
+/// Returns `authority` with `port`, unless it has a port already or `port` is the default port of HTTPS.
+fn with_port(authority: Authority, port: u16) -> Result<Authority> {
+    match (authority.port(), port) {
+        (Some(_), _) | (None, 443) => Ok(authority),
+        (None, 0) => bail!("--external-hostname {authority} needs a port, since --secure-port 0 takes any"),
+        (None, port) => Ok(format!("{authority}:{port}").parse()?),
     }
 }
 
@@ -201,7 +202,7 @@ mod tests {
     }
 
     fn served(words: &str) -> Result<Vec<&'static str>> {
-        let line = Line::parse_from(std::iter::once("serve").chain(words.split_whitespace()));
+        let line = ServeParser::parse_from(std::iter::once("serve").chain(words.split_whitespace()));
         let options = Options::try_from(line.args)?;
         let dialects = options.args.hub.served(berth_dialect_registry::all());
         Ok(dialects.iter().map(|dialect| dialect.name()).collect())

@@ -1,4 +1,4 @@
-//! Background tasks of the server: the parts of a control plane that a standalone server lacks, or the
+//! Background tasks of the server: the controllers of Kubernetes' own kinds on a standalone server, or the
 //! watchers of the hub.
 
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(super) async fn built_in(
 ///
 /// # Errors
 /// When the defaults cannot be stored.
-pub(super) async fn alone(
+pub(super) async fn start_standalone(
     store: &Arc<dyn Store>,
     parts: &Parts,
     clock: &Arc<dyn Clock>,
@@ -78,41 +78,41 @@ pub(super) async fn alone(
     Ok(vec![collector, counter, deleter, aggregator, checker])
 }
 
-/// Starts the tasks behind a hub: they watch the hub's trust settings, and copy the objects that
-/// decisions read.
-pub(super) async fn behind(
+/// Starts the tasks behind a hub: they copy the objects that decisions read, and watch the hub's trust
+/// settings and the systems' own schedulers.
+pub(super) async fn start_behind_hub(
     hub: &Hub,
     options: &Options,
     store: &Arc<dyn Store>,
     parts: &Parts,
     leadership: &Leadership,
 ) -> (Arc<SyncStatus>, watch::Receiver<Progress>, Vec<JoinHandle<()>>) {
-    // Where each server has its own store, each writes its own copies.
+    // If each server has its own store, each server writes its own copies.
     let leading = match options.args.storage {
         Storage::Etcd => leadership.leading(),
         Storage::Embedded | Storage::Memory => watch::channel(true).1,
     };
-    let copied = parts.mirrored.iter().map(|kind| {
+    let kinds_with_concerns = parts.mirrored.iter().map(|kind| {
         let concerns = mirrors::concerns(&parts.dialects, kind.info().resource());
         (Arc::clone(kind), concerns)
     });
-    let mirror = hub.mirror(store, &copied.collect::<Vec<_>>(), leading);
+    let mirror = hub.mirror(store, &kinds_with_concerns.collect::<Vec<_>>(), leading);
     let (sync_status, status_task) = Hub::sync_status(parts.needs.clone(), &parts.engine, &mirror).await;
     let mut tasks = mirror.tasks;
     tasks.push(status_task);
     tasks.extend(hub.delegation.follow());
-    // An observer never decides, with or without another scheduler.
+    // An observer never decides, so it does not need the state of other schedulers.
     if !options.is_observer() {
         tasks.push(hub.watch_schedulers(&parts.engine, &parts.modes).await);
     }
     (sync_status, mirror.progress, tasks)
 }
 
-/// Makes sure that no other server with another store also stores the objects that are stored here.
-/// Copies do not count.
+/// Claims the hub, so that no server with another store stores objects of the same systems. A store with only
+/// copies needs no claim.
 ///
 /// # Errors
-/// When there is such a server: the message has its identity, and the remedy.
+/// When another store has claimed the hub. The message has its identity, and the remedy.
 pub(super) async fn claim_store(
     hub: &Hub,
     options: &Options,
@@ -128,7 +128,7 @@ pub(super) async fn claim_store(
     Ok(Some(claim.await?))
 }
 
-/// The registration by which the hub, if there is one, finds and trusts Berth.
+/// The registration of Berth on the hub; `None` without a hub.
 ///
 /// # Errors
 /// When another server has an API group of Berth.
@@ -146,7 +146,7 @@ pub(super) async fn registration(
     Ok(Some(Arc::new(registration)))
 }
 
-/// The installation that this server belongs to, as far as its registration needs it.
+/// The installation of this server, with the fields that its registration needs.
 fn installation(options: &Options) -> Installation {
     let args = &options.args.hub;
     let dialects = args.served(berth_dialect_registry::with(&options.args.actors.settings()));
@@ -184,10 +184,10 @@ pub(super) async fn certificate(
 }
 
 /// Starts to watch the hub's admission policies and webhooks, so that they are in force before any write
-/// here. Without a hub, there are none.
+/// here. Without a hub, and for an observer, there are no tasks.
 ///
 /// # Errors
-/// When the hub does not list them.
+/// When the hub does not list the policies or webhooks.
 pub(super) async fn policies(parts: &Parts) -> Result<Vec<JoinHandle<()>>> {
     let mut tasks = Vec::new();
     if let Some(policies) = &parts.hub_policies {

@@ -10,7 +10,7 @@ use berth_commands::args::ServerArgs;
 use clap::Args;
 use serde_json::{Value, json};
 
-/// Help of the argument that names a system.
+/// Help text of the argument that names a system.
 fn systems() -> String {
     let dialects = berth_dialect_registry::all();
     let names: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
@@ -66,7 +66,7 @@ pub struct HandbackArgs {
 }
 
 impl TakeoverArgs {
-    /// The labels of the selected requests.
+    /// The label selector of the requests.
     ///
     /// # Errors
     /// When the text is not a selector.

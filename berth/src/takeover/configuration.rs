@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::check::condition;
 
-/// A SchedulerConfiguration, stored or not.
+/// The stored SchedulerConfiguration of a system, or its absence.
 #[derive(Debug, Default)]
 pub(super) struct StoredConfiguration {
     object: Value,
@@ -20,26 +20,26 @@ impl StoredConfiguration {
     }
 
     /// Whether the configuration is stored.
-    pub(super) fn is_there(&self) -> bool {
+    pub(super) fn exists(&self) -> bool {
         !self.object.is_null()
     }
 
-    /// Whether Berth decides, by the condition for `generation` or a later one, with the condition's
-    /// message.
+    /// Whether Berth decides, and the message, according to the condition; `None` if the condition is missing
+    /// or older than `generation`.
     pub(super) fn deciding(&self, generation: i64) -> Option<(bool, String)> {
         let conditions = self.object["status"]["conditions"].as_array()?;
         let deciding_condition = conditions
             .iter()
             .find(|condition| condition["type"] == DECIDING)?;
-        let observed = deciding_condition["observedGeneration"]
+        let observed_generation = deciding_condition["observedGeneration"]
             .as_i64()
             .unwrap_or_default();
-        (observed >= generation)
+        (observed_generation >= generation)
             .then(|| condition(&self.object, DECIDING))
             .flatten()
     }
 
-    /// A field of the spec, in the form that people write.
+    /// The value of a field of the spec, as text.
     fn text_of(&self, field: &str) -> String {
         match &self.object["spec"][field] {
             Value::Null => "nothing".to_owned(),
@@ -60,7 +60,7 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// The changed fields of the spec; null removes one.
+    /// The changed fields of the spec; null removes a field.
     fn spec(&self) -> Value {
         let mut spec = json!({"mode": self.mode.as_str(), "otherScheduler": null});
         if self.beside {
@@ -77,7 +77,7 @@ impl Change {
         json!({"spec": self.spec()})
     }
 
-    /// The SchedulerConfiguration of `system`, where none is stored.
+    /// The SchedulerConfiguration of `system` to create if none is stored.
     pub(super) fn object(&self, system: &str) -> Value {
         let mut spec = self.spec();
         if let Some(fields) = spec.as_object_mut() {
@@ -94,7 +94,7 @@ impl Change {
         self.requests.as_ref().is_some_and(Value::is_object)
     }
 
-    /// The change in words, in comparison with the `stored` state.
+    /// The change in words, with the `stored` values.
     pub(super) fn describe(&self, system: &str, stored: &StoredConfiguration) -> String {
         let mut text = format!(
             "set mode: {} in the SchedulerConfiguration {system} (now: {})",

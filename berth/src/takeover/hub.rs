@@ -26,7 +26,7 @@ impl Hub {
     /// The system named `system`, at the server of `server`.
     ///
     /// # Errors
-    /// When the system is unknown, or no server is named.
+    /// When the system is unknown, or the kubeconfig cannot be used.
     pub(super) async fn of(system: &str, server: &ServerArgs) -> Result<Self> {
         let all = berth_dialect_registry::all();
         let names: Vec<&str> = all.iter().map(|dialect| dialect.name()).collect();
@@ -55,7 +55,7 @@ impl Hub {
         }
     }
 
-    /// The state of the system's own scheduler.
+    /// The state of the system's own scheduler. A system without a scheduler counts as stopped.
     pub(super) async fn scheduler_state(&self) -> Result<SchedulerKnowledge> {
         match self.scheduler() {
             Some(scheduler) => self.subject().scheduler_state(&scheduler).await,
@@ -67,11 +67,11 @@ impl Hub {
         format!("{CONFIGURATIONS}/{}", self.name())
     }
 
-    /// The stored configuration.
+    /// The stored configuration, or its absence.
     ///
     /// # Errors
-    /// When it may not be read.
-    pub(super) async fn stored(&self) -> Result<StoredConfiguration> {
+    /// When the configuration may not be read.
+    pub(super) async fn configuration(&self) -> Result<StoredConfiguration> {
         match self.subject().read(&self.path()).await? {
             Read::Object(object) => Ok(StoredConfiguration::new(object)),
             Read::Absent => Ok(StoredConfiguration::default()),
@@ -82,7 +82,7 @@ impl Hub {
     /// Applies the change, and returns the stored configuration.
     ///
     /// # Errors
-    /// When the server refuses it.
+    /// When the server refuses the change.
     pub(super) async fn change(&self, change: &Change) -> Result<StoredConfiguration> {
         let patch = change.patch();
         let merge = Some(("application/merge-patch+json", &patch));
@@ -99,8 +99,8 @@ impl Hub {
             .map_err(|status| anyhow!("{}: {}", self.path(), status.message))
     }
 
-    /// Obstacles to the change of the `stored` object: Berth is not installed, or installed only to
-    /// observe, or rights are missing. Each is a sentence with its remedy.
+    /// Obstacles to `change`: Berth is not installed, is installed without the system or only to observe, or
+    /// rights are missing. Each obstacle is a sentence with its remedy.
     pub(super) async fn obstacles(
         &self,
         change: &Change,
@@ -117,7 +117,7 @@ impl Hub {
             Mode::Decide => problems.extend(self.undecidable(&subject, is_absent).await?),
         }
         let mut verbs = vec!["patch"];
-        if !stored.is_there() {
+        if !stored.exists() {
             verbs.push("create");
         }
         for verb in verbs {
@@ -146,10 +146,10 @@ impl Hub {
                 let Read::Object(deployment) = subject.deployment(&service).await? else {
                     return Ok(None);
                 };
-                let started = ServerArguments::of(&deployment);
-                if started.is_off(name) {
+                let arguments = ServerArguments::of(&deployment);
+                if arguments.is_off(name) {
                     "Berth is installed there without this system"
-                } else if started.mode == Some(Mode::Observe) {
+                } else if arguments.mode == Some(Mode::Observe) {
                     "Berth is installed there to observe, without the rights and webhooks that deciding takes"
                 } else {
                     return Ok(None);

@@ -18,17 +18,17 @@ const ATTEMPTS: usize = 8;
 /// Highest number of objects that are named.
 const NAMED: usize = 5;
 
-/// The objects of one resource that wait.
+/// Objects of one resource with a finalizer that only Berth's controllers remove.
 pub(super) struct HeldObjects {
     hold: Hold,
     objects: Vec<ObjectMeta>,
 }
 
-/// Finds every object of the hub with one of `holds`, except objects of the groups `own`: Berth itself
-/// serves them, and they end with it.
+/// Finds every object of the hub with one of `holds`, except objects of the groups `own`, which Berth itself
+/// serves and which end with Berth.
 ///
 /// # Errors
-/// When a resource may not be listed.
+/// When a resource cannot be listed.
 pub(super) async fn find(
     client: &Client,
     holds: &[Hold],
@@ -51,7 +51,7 @@ async fn held_objects(client: &Client, hold: &Hold) -> Result<Vec<ObjectMeta>> {
     loop {
         let list = match all.list_metadata(&page).await {
             Ok(list) => list,
-            // The hub has no such system.
+            // The hub does not have the system.
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(found),
             Err(problem) => bail!(
                 "listing {}: {}; pass --keep-finalizers to skip this check",
@@ -76,7 +76,7 @@ fn is_held(metadata: &ObjectMeta, hold: &Hold) -> bool {
     finalizers.any(|finalizer| hold.finalizer.covers(finalizer))
 }
 
-/// Only resources are needed; the names of their kinds do not matter.
+/// The resource of `hold` for requests. Requests do not need the kind, so it is the name of the resource.
 fn resource(hold: &Hold) -> ApiResource {
     let (group, version) = (hold.resource.group, hold.version);
     let api_version = match group {
@@ -125,10 +125,10 @@ impl HeldObjects {
                 .filter(|finalizer| !self.hold.finalizer.covers(finalizer))
                 .collect();
             let patch = json!({"metadata": {"resourceVersion": object.resource_version, "finalizers": other_finalizers}});
-            let patched = objects
+            let result = objects
                 .patch_metadata(&name, &PatchParams::default(), &Patch::Merge(patch))
                 .await;
-            match patched {
+            match result {
                 Ok(_) => return Ok(()),
                 Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
                 Err(kube::Error::Api(status)) if status.code == 409 && attempt < ATTEMPTS => {}
@@ -142,7 +142,7 @@ impl HeldObjects {
         Ok(())
     }
 
-    /// Description of the holds that are released, for a line.
+    /// Text about the resource and the finalizer, for a line of output.
     pub(super) fn description(&self) -> String {
         format!("{} from {}", self.hold.resource, self.hold.finalizer)
     }
@@ -156,13 +156,13 @@ impl fmt::Display for HeldObjects {
             "{count} {} with the finalizer {}",
             self.hold.resource, self.hold.finalizer
         )?;
-        let going = self
+        let deleting = self
             .objects
             .iter()
             .filter(|object| object.deletion_timestamp.is_some());
-        match going.count() {
+        match deleting.count() {
             0 => {}
-            going => write!(f, ", {going} of them being deleted")?,
+            deleting => write!(f, ", {deleting} of them being deleted")?,
         }
         let names: Vec<String> = self.objects.iter().take(NAMED).map(object_name).collect();
         write!(f, ": {}", names.join(", "))?;

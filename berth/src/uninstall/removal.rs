@@ -7,7 +7,7 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::Value;
 
-/// Key of the object.
+/// An object to remove.
 #[derive(Clone, Debug)]
 pub(super) struct Removal {
     resource: ApiResource,
@@ -19,14 +19,15 @@ pub(super) struct Removal {
 /// Outcome of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RemovalOutcome {
-    /// The object is deleted, or would be.
-    Now,
+    /// The object is deleted, or would be deleted without the dry run.
+    Deleted,
     /// The object did not exist.
-    Before,
+    Absent,
 }
 
 impl Removal {
-    /// The object that a manifest describes.
+    /// The removal of the object that a manifest describes; `None` if the apiVersion, kind or name is
+    /// missing.
     pub(super) fn of(object: &Value) -> Option<Self> {
         let (group, version) = match object["apiVersion"].as_str()?.split_once('/') {
             Some((group, version)) => (group, version),
@@ -41,7 +42,7 @@ impl Removal {
         })
     }
 
-    /// Whether the object is a role that a controller of the hub aggregates from others.
+    /// Whether the object is a role that a controller of the hub aggregates from other roles.
     pub(super) fn is_aggregated(&self) -> bool {
         self.is_aggregated
     }
@@ -51,7 +52,7 @@ impl Removal {
         &self.resource.kind
     }
 
-    /// Reads the object.
+    /// Reads the object; `None` if it does not exist.
     pub(super) async fn read(&self, client: &Client) -> Result<Option<Value>> {
         let found = self.api(client).get_opt(&self.name).await;
         let found = found.map_err(|problem| anyhow!("reading {self}: {}", told(&problem)))?;
@@ -60,13 +61,13 @@ impl Removal {
 
     /// Deletes the object, or with `dry_run` checks whether the deletion is possible.
     pub(super) async fn delete(&self, client: &Client, dry_run: bool) -> Result<RemovalOutcome> {
-        let how = DeleteParams {
+        let params = DeleteParams {
             dry_run,
             ..DeleteParams::background()
         };
-        match self.api(client).delete(&self.name, &how).await {
-            Ok(_) => Ok(RemovalOutcome::Now),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(RemovalOutcome::Before),
+        match self.api(client).delete(&self.name, &params).await {
+            Ok(_) => Ok(RemovalOutcome::Deleted),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(RemovalOutcome::Absent),
             Err(problem) => Err(anyhow!("deleting {self}: {}", told(&problem))),
         }
     }
@@ -88,7 +89,7 @@ impl std::fmt::Display for Removal {
     }
 }
 
-/// Every object of a cluster-scoped kind.
+/// All objects of the cluster-scoped `kind` in version v1 of `group`.
 pub(super) async fn list(client: &Client, group: &str, kind: &str) -> Result<Vec<Value>> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
     let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource);

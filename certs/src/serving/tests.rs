@@ -163,13 +163,13 @@ async fn the_background_task_takes_up_new_files() {
     let task = tokio::spawn(Arc::clone(&serving).keep_fresh());
     given.put_certificate(1);
     given.put_key(1);
-    let deadline = tokio::time::Instant::now() + 3 * LOOK_EVERY;
+    let deadline = tokio::time::Instant::now() + 3 * REFRESH_INTERVAL;
     while serving.certificate() == first {
         assert!(
             tokio::time::Instant::now() < deadline,
             "not taken up within three looks"
         );
-        tokio::time::sleep(LOOK_EVERY / 4).await;
+        tokio::time::sleep(REFRESH_INTERVAL / 4).await;
     }
     task.abort();
 }

@@ -35,7 +35,7 @@ pub const DECISION: &str = "scheduling.berth.dev/decision";
 /// The annotation of a MultiKueueCluster with the name of its Target.
 pub const TARGET: &str = "scheduling.berth.dev/target";
 /// Pause before a server without Kueue is read again.
-const ABSENT: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Arguments of `berth dispatch multikueue`.
 #[derive(Args, Clone, Debug)]
@@ -76,15 +76,15 @@ fn place(text: &str) -> Result<Place, String> {
     })
 }
 
-/// The two servers.
-struct Ends {
-    /// Kueue's manager cluster.
+/// Clients of the two servers.
+struct Servers {
+    /// Client of Kueue's manager cluster.
     kueue: Client,
     /// Client of the server with the decisions.
     decisions: Client,
 }
 
-/// Nominates until a termination signal.
+/// Nominates clusters for Workloads until a termination signal.
 ///
 /// # Errors
 /// When a kubeconfig cannot be used, or signals cannot be listened to.
@@ -94,18 +94,18 @@ pub async fn run(args: &MultiKueueArgs) -> Result<()> {
         Some(file) => client(Some(file)).await?,
         None => kueue.clone(),
     };
-    let ends = Ends { kueue, decisions };
+    let servers = Servers { kueue, decisions };
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {
-        () = nominate_on(ends, &args.kueue_configuration) => {}
+        () = nominate_on(servers, &args.kueue_configuration) => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
     Ok(())
 }
 
-async fn nominate_on(ends: Ends, configuration: &Place) {
-    let workloads = workloads(&ends.kueue).await;
+async fn nominate_on(servers: Servers, configuration: &Place) {
+    let workloads = workloads(&servers.kueue).await;
     // A closed output does not matter.
     writeln!(
         std::io::stdout(),
@@ -115,10 +115,10 @@ async fn nominate_on(ends: Ends, configuration: &Place) {
         configuration.name
     )
     .unwrap_or_default();
-    watch::run(ends, workloads, configuration.clone()).await;
+    watch::run(servers, workloads, configuration.clone()).await;
 }
 
-/// Resource of Workloads, once they are served.
+/// Waits until Workloads are served, and returns their resource.
 async fn workloads(kueue: &Client) -> ApiResource {
     let mut last = String::new();
     loop {
@@ -126,7 +126,7 @@ async fn workloads(kueue: &Client) -> ApiResource {
             Ok(group) => group.recommended_kind("Workload").map(|(resource, _)| resource),
             Err(error) => {
                 let problem = format!("{:#}", anyhow::Error::new(error));
-                // A problem may last: it is logged only when it changes.
+                // A problem that lasts is logged only once.
                 if problem != last {
                     tracing::warn!(problem, "Kueue is not there yet; looking again");
                 }
@@ -136,7 +136,7 @@ async fn workloads(kueue: &Client) -> ApiResource {
         };
         match found {
             Some(resource) => return resource,
-            None => tokio::time::sleep(ABSENT).await,
+            None => tokio::time::sleep(RETRY_INTERVAL).await,
         }
     }
 }

@@ -48,13 +48,20 @@ fn reason(place: &PlacedCluster, rank: Option<Rank>, unit: &str) -> String {
         parts.push(place.reason.clone());
     }
     match (rank, place.score) {
-        (Some(Rank { at, of, ties }), Some(score)) => {
+        (
+            Some(Rank {
+                position,
+                total,
+                ties,
+            }),
+            Some(score),
+        ) => {
             let tie = match ties {
                 0 => String::new(),
                 1 => ", as is 1 other".to_owned(),
                 others => format!(", as are {others} others"),
             };
-            parts.push(format!("rank {at} of {of} with score {score}{tie}"));
+            parts.push(format!("rank {position} of {total} with score {score}{tie}"));
         }
         (None, Some(score)) => parts.push(format!("score {score}")),
         (_, None) => {}
@@ -68,20 +75,20 @@ fn reason(place: &PlacedCluster, rank: Option<Rank>, unit: &str) -> String {
     parts.join("; ")
 }
 
-/// The object of one slice.
+/// Renders the object of one slice. `shared` are the parts that all slices of the decision share.
 #[must_use]
-pub fn render(settings: &Settings, decided: &SliceParts<'_>, slice: &Slice) -> Value {
-    let mut labels = inherited(decided.source.meta().labels());
+pub fn render(settings: &Settings, shared: &SliceParts<'_>, slice: &Slice) -> Value {
+    let mut labels = inherited(shared.source.meta().labels());
     labels.extend(settings.labels.clone());
-    labels.insert(SYSTEM_LABEL.to_owned(), decided.system.to_owned());
-    labels.insert(KEY_LABEL.to_owned(), decided.key.to_owned());
+    labels.insert(SYSTEM_LABEL.to_owned(), shared.system.to_owned());
+    labels.insert(KEY_LABEL.to_owned(), shared.key.to_owned());
     labels.insert(INDEX_LABEL.to_owned(), slice.index.to_string());
     let mut metadata = json!({
-        "name": name::slice(decided.key, slice.index),
+        "name": name::slice(shared.key, slice.index),
         "namespace": settings.namespace,
         "labels": labels,
     });
-    if let Some(owner) = decided.source.as_owner(decided.kind, &settings.namespace) {
+    if let Some(owner) = shared.source.as_owner(shared.kind, &settings.namespace) {
         metadata["ownerReferences"] = json!([owner]);
     }
     let decisions: Vec<Value> = slice
@@ -100,13 +107,14 @@ pub fn render(settings: &Settings, decided: &SliceParts<'_>, slice: &Slice) -> V
         "kind": "PlacementDecision",
         "metadata": metadata,
         "decisions": decisions,
-        "schedulerName": format!("berth-{}", decided.system),
+        "schedulerName": format!("berth-{}", shared.system),
     });
     mark::put(&mut object, &settings.publication);
     object
 }
 
-/// The slice in `object`; `None` when `object` was not rendered here.
+/// The slice in `object`; `None` if `object` has no valid index label or no decisions. The writer of the object
+/// is not checked.
 #[must_use]
 pub fn read(object: &Value) -> Option<Slice> {
     let index = object["metadata"]["labels"][INDEX_LABEL].as_str()?.parse().ok()?;
@@ -148,7 +156,7 @@ mod tests {
             ..Settings::default()
         };
         let rendered = |source: &Object| {
-            let decided = SliceParts {
+            let shared = SliceParts {
                 system: "ocm",
                 key: "k",
                 source,
@@ -158,7 +166,7 @@ mod tests {
                 index: 0,
                 clusters: BTreeMap::new(),
             };
-            render(&settings, &decided, &slice)["metadata"].take()
+            render(&settings, &shared, &slice)["metadata"].take()
         };
         let metadata = rendered(&here);
         assert_eq!(
@@ -218,7 +226,7 @@ mod tests {
             ..Settings::default()
         };
         let source = placed("ns", json!({KEY_LABEL: "stolen"}));
-        let decided = SliceParts {
+        let shared = SliceParts {
             system: "ocm",
             key: "ns.p.ocm",
             source: &source,
@@ -229,7 +237,7 @@ mod tests {
             index: 3,
             clusters: clusters.into(),
         };
-        let object = render(&settings, &decided, &slice);
+        let object = render(&settings, &shared, &slice);
         assert_eq!(object["metadata"]["name"], "ns.p.ocm-3");
         assert_eq!(object["metadata"]["labels"][KEY_LABEL], "ns.p.ocm");
         assert_eq!(object["decisions"][0]["clusterProfileRef"]["name"], "a");

@@ -1,4 +1,4 @@
-//! A decision as a list of flat entries, for tools that hand every key of an entry to a template.
+//! A decision as a list of flat entries, for tools that pass every key of an entry to a template.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use berth_scheduling_api::published::ClusterKeys;
 
 use crate::rank;
 
-/// Decision of the entries.
+/// The decision whose clusters are the entries.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'a> {
     /// The dialect.
@@ -24,7 +24,7 @@ pub struct About<'a> {
 pub struct Entry {
     /// The system's own name of the cluster.
     pub cluster: Arc<str>,
-    /// The cluster's target, without the system in its name; `None` where it does not exist any more.
+    /// The cluster's target, without the system in its name; `None` if it does not exist any more.
     pub target: Option<(String, TargetView)>,
     /// The keys for templates.
     pub keys: ClusterKeys,
@@ -35,10 +35,10 @@ pub struct Entry {
 #[must_use]
 pub fn entries(about: About<'_>, inventory: &dyn Inventory, view: &DemandView, now: Timestamp) -> Vec<Entry> {
     let mut ranked = rank::ranked(&view.placed);
-    ranked.sort_by_key(|(place, rank)| (rank.map(|rank| rank.at), Arc::clone(&place.cluster_name)));
+    ranked.sort_by_key(|(place, rank)| (rank.map(|rank| rank.position), Arc::clone(&place.cluster_name)));
     let entries = ranked.into_iter().map(|(place, rank)| {
         let target = inventory.target_of(&place.cluster_name, now);
-        let rank = rank.map(|rank| rank.at.to_string()).unwrap_or_default();
+        let rank = rank.map(|rank| rank.position.to_string()).unwrap_or_default();
         Entry {
             cluster: Arc::clone(&place.cluster_name),
             keys: keys(about, place, rank, target.as_ref()),

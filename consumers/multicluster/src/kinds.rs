@@ -155,8 +155,8 @@ pub struct ClusterProfileRef {
     pub namespace: Option<String>,
 }
 
-/// A kind that Berth publishes: Berth creates and deletes the objects, and owns its fields. Other clients may
-/// add fields.
+/// A kind that Berth publishes: Berth creates and deletes the objects, and owns the fields that it writes.
+/// Other clients may add fields.
 pub struct PublishedKind {
     info: KindInfo,
     schema: Schema,

@@ -1,8 +1,8 @@
 //! The kinds that tools of many vendors read: ClusterProfile (KEP-4322) and PlacementDecision
 //! (KEP-5313), computed from the targets and decisions of any dialect.
 //!
-//! Everything here is a pure function: [`profile`] and [`decision`] convert objects; [`slices`] orders
-//! the writes of lists of clusters, so that no consumer ever misses a decided cluster. Docs:
+//! All functions of this crate are pure: [`profile`] and [`decision`] convert objects; [`slices`] orders the
+//! writes of lists of clusters, so that no consumer ever misses a decided cluster. Docs:
 //! docs/consumers.md.
 //!
 //! ```
@@ -40,9 +40,9 @@ pub const GROUP: &str = "multicluster.x-k8s.io";
 pub const VERSION: &str = "v1alpha1";
 /// The apiVersion of the two kinds.
 pub const API_VERSION: &str = "multicluster.x-k8s.io/v1alpha1";
-/// `clusterprofiles`.
+/// The resource `clusterprofiles`.
 pub const CLUSTER_PROFILES: GroupResource = GroupResource::new(GROUP, "clusterprofiles");
-/// `placementdecisions`.
+/// The resource `placementdecisions`.
 pub const PLACEMENT_DECISIONS: GroupResource = GroupResource::new(GROUP, "placementdecisions");
 
 /// The field manager of published objects.

@@ -1,8 +1,8 @@
 //! Objects that Berth published, and their content.
 //!
-//! One annotation names the Publication: only objects that have it are ever written or deleted. The
-//! other has a digest of the wanted object, so that a write is needed only where the wanted object
-//! changed, or where another client changed the published one.
+//! One annotation has the name of the Publication: only objects with this annotation are updated or deleted.
+//! The other annotation has a digest of the wanted object: a write is needed only if the wanted object
+//! changed, or another client changed the published object.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 pub const PUBLICATION: &str = "config.berth.dev/publication";
 /// The annotation with the digest.
 pub const DIGEST: &str = "config.berth.dev/digest";
-/// The bytes of a digest that are shown, in hexadecimal digits.
+/// Number of bytes of the hash in a digest. Each byte is written as two hexadecimal digits.
 const BYTES: usize = 8;
 
 /// Annotates `object` with `publication` and its digest.
@@ -21,8 +21,8 @@ pub(crate) fn put(object: &mut Value, publication: &str) {
     object["metadata"]["annotations"][DIGEST] = digest.into();
 }
 
-/// The digest of `object`, with only the names of its status fields. Their values change often, and the
-/// object itself should not be written for that.
+/// The digest of `object` with only the names of its status fields. Their values change often, and should not
+/// need a new digest.
 fn digest(object: &Value) -> String {
     let mut object = object.clone();
     let status = object["status"].take();

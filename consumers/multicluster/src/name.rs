@@ -5,19 +5,19 @@ use sha2::{Digest, Sha256};
 
 use crate::{NameRule, Settings};
 
-/// The most characters of a label value.
+/// Highest number of characters of a label value.
 pub const LABEL_VALUE: usize = 63;
-/// The longest namespace for profiles: the rest of a label value is for their names.
+/// Highest number of characters of a namespace for profiles. The rest of a label value is for their names.
 pub const LONGEST_NAMESPACE: usize = 40;
-/// The digits of a hash.
+/// Number of hexadecimal digits of a hash.
 const DIGITS: usize = 10;
 /// Suffix of the key of a ClusterDecision.
 const CLUSTER: &str = "-cluster";
 
 /// The name of the ClusterProfile of the target `target` (without its system) of `system`.
 ///
-/// Consumers put `<namespace>-<name>` into a label value, so both together have at most 63 characters;
-/// a longer or invalid one is shortened and gets a hash, which keeps different names different.
+/// Consumers put `<namespace>-<name>` into a label value, so both together have at most 63 characters.
+/// A longer or invalid name is shortened and gets a hash, so that different names stay different.
 #[must_use]
 pub fn profile(settings: &Settings, system: &str, target: &str) -> String {
     let wanted = match settings.names {
@@ -31,8 +31,8 @@ pub fn profile(settings: &Settings, system: &str, target: &str) -> String {
 /// The key of a decision: the beginning of the names of all its slices, and their `decision-key`. `name` is
 /// the name of the Decision (`<source>.<system>`), and `namespace` is empty for a ClusterDecision.
 ///
-/// Namespaces have no dots, and names of cluster-scoped objects end differently, so two decisions never
-/// share a name.
+/// Namespaces have no dots, and the keys of ClusterDecisions have a suffix of their own, so two decisions
+/// never have the same key.
 #[must_use]
 pub fn decision(namespace: &str, name: &str) -> String {
     let whole = if namespace.is_empty() {
@@ -43,7 +43,7 @@ pub fn decision(namespace: &str, name: &str) -> String {
     fit(&whole, LABEL_VALUE)
 }
 
-/// The system of the decision whose key ([`decision`]) is `name`; `None` where the system is unknown,
+/// The system of the decision whose key ([`decision`]) is `name`; `None` if the system is unknown,
 /// since `name` was shortened.
 #[must_use]
 pub fn system_of(name: &str) -> Option<&str> {

@@ -34,7 +34,8 @@ pub struct Target<'a> {
     pub facts: &'a Facts,
 }
 
-/// Renders the ClusterProfile of `target`. `old` is the previous object, whose transition time stays.
+/// Renders the ClusterProfile of `target`. `old` is the previous object. Its transition time stays while the
+/// status of the condition does not change.
 #[must_use]
 pub fn render(settings: &Settings, target: Target<'_>, old: Option<&Value>, now: Timestamp) -> Value {
     let created = target.view.object.meta().creation_timestamp();
@@ -83,10 +84,10 @@ pub fn render(settings: &Settings, target: Target<'_>, old: Option<&Value>, now:
 /// The status of condition ControlPlaneHealthy in `profile`; empty without one.
 #[must_use]
 pub fn health(profile: &Value) -> &str {
-    healthy_before(profile).map_or("", |condition| condition["status"].as_str().unwrap_or_default())
+    health_condition(profile).map_or("", |condition| condition["status"].as_str().unwrap_or_default())
 }
 
-fn healthy_before(profile: &Value) -> Option<&Value> {
+fn health_condition(profile: &Value) -> Option<&Value> {
     let mut conditions = profile["status"]["conditions"].as_array()?.iter();
     conditions.find(|condition| condition["type"] == HEALTHY)
 }
@@ -108,7 +109,7 @@ fn labels(settings: &Settings, target: Target<'_>) -> BTreeMap<String, String> {
 
 /// Condition ControlPlaneHealthy, in the system's own words.
 fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, now: Timestamp) -> Value {
-    let before = old.and_then(healthy_before);
+    let before = old.and_then(health_condition);
     let since = match before {
         Some(before) if before["status"] == view.ready => before["lastTransitionTime"].clone(),
         Some(_) => time::rfc3339(now).into(),
@@ -130,7 +131,8 @@ fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, n
 }
 
 /// The properties: the system's properties of the cluster, under the system's names, and Berth's properties,
-/// under qualified names. Values that the schema refuses (empty or too long) are left out.
+/// under qualified names. Properties that the schema refuses (an empty or too long name or value) are left
+/// out.
 fn properties(target: Target<'_>) -> BTreeMap<String, String> {
     let mut properties = target.facts.properties.clone();
     for (name, value) in [

@@ -6,15 +6,15 @@ use berth_dialect_contract::PlacedCluster;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rank {
     /// The rank, from 1: the number of better scores, plus one.
-    pub(crate) at: usize,
+    pub(crate) position: usize,
     /// Number of clusters with a rank.
-    pub(crate) of: usize,
+    pub(crate) total: usize,
     /// Number of other clusters with an equal score.
     pub(crate) ties: usize,
 }
 
-/// The clusters of `placed`, except clusters that the decision is leaving. Each has its rank where all have a
-/// recorded score.
+/// The clusters of `placed`, except clusters that the decision is leaving. Each cluster has a rank if all of
+/// them have a recorded score.
 pub(crate) fn ranked(placed: &[PlacedCluster]) -> Vec<(&PlacedCluster, Option<Rank>)> {
     let places: Vec<&PlacedCluster> = placed.iter().filter(|place| !place.leaving).collect();
     let mut scores: Option<Vec<i64>> = places.iter().map(|place| place.score).collect();
@@ -31,13 +31,13 @@ pub(crate) fn ranked(placed: &[PlacedCluster]) -> Vec<(&PlacedCluster, Option<Ra
     ranked.collect()
 }
 
-/// The rank of `own` among `all` scores; the highest one is first.
+/// The rank of the score `own` among `all` scores, which are sorted from the highest to the lowest.
 fn rank(all: &[i64], own: i64) -> Rank {
     let better = all.partition_point(|&score| score > own);
     let same = all[better..].partition_point(|&score| score == own);
     Rank {
-        at: better + 1,
-        of: all.len(),
+        position: better + 1,
+        total: all.len(),
         ties: same.saturating_sub(1),
     }
 }

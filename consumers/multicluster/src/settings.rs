@@ -16,7 +16,7 @@ impl NameRule {
     /// Every rule.
     pub const ALL: [Self; 2] = [Self::Qualified, Self::Bare];
 
-    /// The token.
+    /// The value in a Publication.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most clusters of a slice (`decisions` has `maxItems: 100`).
+/// Highest number of clusters of a slice (`decisions` has `maxItems: 100`).
 pub const MOST: usize = 100;
 
 /// One slice: its clusters by profile name, each with the reason.
@@ -34,13 +34,13 @@ pub enum Write {
 pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<u32>) -> Vec<Write> {
     let mut slices = kept_slices(old, wanted);
     add(&mut slices, wanted, closed);
-    let last = slices.keys().next().copied();
-    let (mut adding, mut removing, mut deleting) = (Vec::new(), Vec::new(), Vec::new());
+    let first = slices.keys().next().copied();
+    let (mut additions, mut removals, mut deletions) = (Vec::new(), Vec::new(), Vec::new());
     let is_empty = wanted.is_empty();
     for (index, clusters) in slices {
         let before = old.iter().find(|slice| slice.index == index);
-        if clusters.is_empty() && !(is_empty && last == Some(index)) {
-            deleting.extend(before.map(|_| Write::Delete(index)));
+        if clusters.is_empty() && !(is_empty && first == Some(index)) {
+            deletions.extend(before.map(|_| Write::Delete(index)));
             continue;
         }
         if before.is_some_and(|before| before.clusters == clusters) {
@@ -48,15 +48,15 @@ pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<
         }
         let adds =
             before.is_none_or(|before| clusters.keys().any(|name| !before.clusters.contains_key(name)));
-        let list = if adds { &mut adding } else { &mut removing };
+        let list = if adds { &mut additions } else { &mut removals };
         list.push(Write::Put(Slice { index, clusters }));
     }
-    adding.append(&mut removing);
-    adding.append(&mut deleting);
-    adding
+    additions.append(&mut removals);
+    additions.append(&mut deletions);
+    additions
 }
 
-/// Slices of `old` that are kept: every wanted cluster once, in its first place.
+/// The slices of `old` with only their wanted clusters. A cluster in several slices stays in the first one.
 fn kept_slices(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32, BTreeMap<String, String>> {
     let sorted: BTreeMap<u32, &Slice> = old.iter().map(|slice| (slice.index, slice)).collect();
     let mut placed = BTreeSet::new();
@@ -80,17 +80,17 @@ fn add(
     closed: &BTreeSet<u32>,
 ) {
     let placed: BTreeSet<String> = slices.values().flat_map(|slice| slice.keys().cloned()).collect();
-    let mut coming = wanted
+    let mut missing = wanted
         .iter()
         .filter(|(name, _)| !placed.contains(*name))
         .peekable();
-    let mut free = (0..).filter(|index| !closed.contains(index));
-    while coming.peek().is_some() || slices.is_empty() {
-        let Some(index) = free.next() else { return };
+    let mut indices = (0..).filter(|index| !closed.contains(index));
+    while missing.peek().is_some() || slices.is_empty() {
+        let Some(index) = indices.next() else { return };
         let slice = slices.entry(index).or_default();
         let room = MOST.saturating_sub(slice.len());
         slice.extend(
-            coming
+            missing
                 .by_ref()
                 .take(room)
                 .map(|(name, reason)| (name.clone(), reason.clone())),

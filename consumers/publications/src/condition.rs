@@ -1,5 +1,5 @@
-//! The conditions of Publications: Valid reports whether one is in force, Published whether all its
-//! objects are published.
+//! The conditions of Publications: `Valid` reports whether the Publication is in force, `Published` whether
+//! all its objects are published.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::PUBLICATIONS;
 use super::in_force::Verdict;
 
 /// Delay before a condition that could not be written is tried again.
-const AGAIN: Duration = Duration::from_secs(5);
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// Starts to write the `reports` about Publications as conditions, through `committer`.
 pub(super) fn spawn(
@@ -26,20 +26,20 @@ pub(super) fn spawn(
     tokio::spawn(async move {
         loop {
             let verdicts = reports.borrow_and_update().clone();
-            let mut done = true;
+            let mut all_written = true;
             for verdict in verdicts {
-                done &= write(&engine, &*committer, &verdict).await;
+                all_written &= write(&engine, &*committer, &verdict).await;
             }
-            let again = tokio::time::sleep(AGAIN);
+            let retry = tokio::time::sleep(RETRY_DELAY);
             tokio::select! {
                 changed = reports.changed() => if changed.is_err() { return },
-                () = again, if !done => {}
+                () = retry, if !all_written => {}
             }
         }
     })
 }
 
-/// Writes one condition, where it differs. Returns whether that worked.
+/// Writes the conditions of one Publication, if they differ. Returns false if the write has to be repeated.
 async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) -> bool {
     let stored = engine.source().cached(PUBLICATIONS);
     let Some(object) = stored.get("", &verdict.name) else {
@@ -86,7 +86,7 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
     };
     match committer.commit(commit).await {
         Ok(_) => true,
-        // Another client has changed the Publication, which is therefore judged again.
+        // The Publication has changed in the meantime, so it is judged again.
         Err(error) if error.why.is_moved() => true,
         Err(error) => {
             tracing::warn!(

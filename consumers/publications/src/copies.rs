@@ -1,5 +1,5 @@
-//! Progress of copies of Publications, and of the namespaces they name, from a hub: objects that are
-//! computed at each read wait for the copies.
+//! Progress of the copies of Publications, and of the namespaces that they name, from a hub. Objects that are
+//! computed at each read are not complete before the copies.
 
 use std::sync::OnceLock;
 
@@ -9,21 +9,21 @@ use tokio::sync::watch;
 
 use super::PUBLICATIONS;
 
-/// The copies of a hub. Until their progress is known, nothing is complete.
+/// The copies of a hub. Until their progress is known, they count as incomplete.
 #[derive(Default)]
 pub struct Copies(OnceLock<watch::Receiver<Progress>>);
 
 impl Copies {
     /// Uses `progress` from now on.
     pub(super) fn follow(&self, progress: watch::Receiver<Progress>) {
-        // An earlier caller has set the same progress.
+        // If the progress is set already, it is the same progress.
         drop(self.0.set(progress));
     }
 
-    /// Whether all Publications and their namespaces are known.
+    /// Checks that all Publications and namespaces are copied.
     ///
     /// # Errors
-    /// When they are not known yet: the message has the reason.
+    /// When they are not copied yet. The message has the reason.
     pub(super) fn ready(&self) -> Result<(), String> {
         let progress = self.0.get().map(|progress| progress.borrow().clone());
         let progress = progress.unwrap_or_default();

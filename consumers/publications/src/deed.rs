@@ -1,4 +1,4 @@
-//! Deeds about one object: the difference between its wanted and its present form.
+//! Task for one object: the difference between its wanted and its present form.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use berth_apply::Types;
 use berth_multicluster::{VERSION, kinds, mark, profile};
 use serde_json::{Value, json};
 
-/// Deed to be done.
+/// Task for one object.
 #[derive(Clone, Debug)]
 pub(super) enum Task {
     /// The object is as wanted.
@@ -15,7 +15,7 @@ pub(super) enum Task {
     /// The object has to be written.
     Write(Change),
     /// The object is being deleted, which finalizers delay. Once it is deleted, it is created again.
-    Leaving,
+    Terminating,
     /// The object belongs to another client, with this name.
     Foreign(String),
 }
@@ -25,13 +25,13 @@ pub(super) enum Task {
 pub(super) struct Change {
     /// The object.
     pub(super) key: Key,
-    /// Wanted object, without its status; `None` where the present object equals it.
+    /// Wanted object, without its status; `None` if the present object equals it.
     pub(super) main: Option<Value>,
     /// Wanted status.
     pub(super) status: Option<Value>,
-    /// The compared revision; `None` where the object does not exist.
+    /// The compared revision; `None` if the object does not exist.
     pub(super) base: Option<Revision>,
-    /// Whether nothing changes but values of the status, which may change often.
+    /// Whether only values of the status change, which may happen often.
     pub(super) is_fast: bool,
 }
 
@@ -56,10 +56,10 @@ pub(super) fn of(key: Key, old: Option<&Object>, wanted: &Value) -> Task {
         });
     };
     if !is_ours(old) {
-        return Task::Foreign(maker(old.value()));
+        return Task::Foreign(owner(old.value()));
     }
     if old.meta().deletion_timestamp().is_some() {
-        return Task::Leaving;
+        return Task::Terminating;
     }
     let types = match key.resource == berth_multicluster::CLUSTER_PROFILES {
         true => &PROFILE,
@@ -73,7 +73,8 @@ pub(super) fn of(key: Key, old: Option<&Object>, wanted: &Value) -> Task {
         return Task::Nothing;
     }
     let is_fast = main.is_none() && profile::health(&live) == profile::health(wanted);
-    // Fields leave the status together with their names in the digest, which is written last.
+    // A status field that is no longer wanted changes only the digest, which is in the main object. So a
+    // change of the main object also writes the status.
     let status = status.or_else(|| main.as_ref().and_then(|_| parts(wanted).1));
     Task::Write(Change {
         key,
@@ -99,8 +100,8 @@ fn parts(wanted: &Value) -> (Value, Option<Value>) {
     (main, status)
 }
 
-/// The owner of an object that Berth did not publish, as the object itself names it.
-fn maker(object: &Value) -> String {
+/// The owner of an object that Berth did not publish, according to the object itself.
+fn owner(object: &Value) -> String {
     let producer = object["spec"]["clusterManager"]["name"]
         .as_str()
         .or_else(|| object["schedulerName"].as_str());
@@ -130,8 +131,8 @@ mod tests {
         Key::new(berth_multicluster::CLUSTER_PROFILES, "n", "a")
     }
 
-    fn change(deed: Task) -> Change {
-        match deed {
+    fn change(task: Task) -> Change {
+        match task {
             Task::Write(change) => change,
             other => panic!("{other:?}"),
         }
@@ -172,13 +173,13 @@ mod tests {
         let mut foreign = wanted("fine");
         foreign["metadata"].as_object_mut().unwrap().remove("annotations");
         foreign["spec"]["clusterManager"]["name"] = "KubeFleet".into();
-        let deed = of(key(), Some(&object(&foreign)), &wanted("fine"));
-        assert!(matches!(deed, Task::Foreign(maker) if maker == "KubeFleet"));
+        let task = of(key(), Some(&object(&foreign)), &wanted("fine"));
+        assert!(matches!(task, Task::Foreign(maker) if maker == "KubeFleet"));
         let mut leaving = wanted("other");
         leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
         assert!(matches!(
             of(key(), Some(&object(&leaving)), &wanted("fine")),
-            Task::Leaving
+            Task::Terminating
         ));
         assert!(change(of(key(), None, &wanted("fine"))).base.is_none());
     }

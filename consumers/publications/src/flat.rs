@@ -1,8 +1,8 @@
 //! PublishedDecisions: the decisions that a Publication shows in its namespace with flat entries, computed at
 //! each read.
 //!
-//! Their readers remove workloads from clusters that they no longer find. So a request for an object
-//! that may be missing gets 503, and so does a list that could show such an object.
+//! Their readers remove workloads from clusters that they no longer find. So a get or a list returns 503 while
+//! the Publications, or the decisions of a system that it may select, are not completely known.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use serde_json::{Map, Value, json};
 use super::copies::Copies;
 use super::in_force::{self, InForce};
 
-/// `publisheddecisions`.
+/// The resource `publisheddecisions`.
 const RESOURCE: GroupResource = GroupResource::new(GROUP, published::PLURAL);
 /// Seconds after which a client should ask again while Publications are not known.
 const RETRY_AFTER: u32 = 5;
@@ -46,21 +46,22 @@ struct Flat {
 }
 
 impl Flat {
-    /// All objects of the systems that `is_asked` accepts, in `namespace`, or in all namespaces if
+    /// The rows of the systems that `is_requested` accepts, in `namespace`, or in all namespaces if
     /// `namespace` is empty.
-    async fn listed(
+    async fn rows(
         &self,
         namespace: &str,
         now: Timestamp,
-        is_asked: impl Fn(&str) -> bool + Send,
+        is_requested: impl Fn(&str) -> bool + Send,
     ) -> Result<Rows, Status> {
         if let Some(Err(problem)) = self.copies.as_ref().map(|copies| copies.ready()) {
             return Err(Status::unavailable(problem, RETRY_AFTER));
         }
         let dialects: Vec<Arc<dyn Dialect>> = self.engine.dialects().cloned().collect();
-        let mut places = in_force::readable(&**self.engine.source(), &dialects);
-        places.retain(|place| {
-            place.rules.is_flat() && (namespace.is_empty() || place.rules.settings.namespace == namespace)
+        let mut publications = in_force::readable(&**self.engine.source(), &dialects);
+        publications.retain(|publication| {
+            publication.rules.is_flat()
+                && (namespace.is_empty() || publication.rules.settings.namespace == namespace)
         });
         let mut rows = Rows {
             rows: Vec::new(),
@@ -69,13 +70,15 @@ impl Flat {
         };
         for dialect in dialects {
             let system = dialect.name();
-            let mut showing = places.iter().filter(|place| place.rules.has_system(system));
-            if !is_asked(system) || showing.next().is_none() {
+            let mut showing = publications
+                .iter()
+                .filter(|publication| publication.rules.has_system(system));
+            if !is_requested(system) || showing.next().is_none() {
                 continue;
             }
             let snapshot = self.engine.fresh(system).await;
             if let Some(snapshot) = snapshot.map_err(|error| behind(&error))? {
-                rows.add(&snapshot, &places)?;
+                rows.add(&snapshot, &publications)?;
             }
         }
         rows.rows
@@ -86,22 +89,22 @@ impl Flat {
 
 #[async_trait]
 impl Computed for Flat {
-    /// All objects are computed at each read.
+    /// Returns [`heavy::UNKNOWN`], since all objects are computed at each read.
     fn effort(&self, _: &RequestInfo) -> usize {
         heavy::UNKNOWN
     }
 
     async fn get(&self, call: &Call) -> Result<Arc<Object>, Status> {
-        let named = name::system_of(&call.name);
-        let is_asked = |system: &str| named.is_none_or(|named| named == system);
-        let rows = self.listed(&call.namespace, call.now, is_asked).await?;
+        let requested = name::system_of(&call.name);
+        let is_requested = |system: &str| requested.is_none_or(|requested| requested == system);
+        let rows = self.rows(&call.namespace, call.now, is_requested).await?;
         let mut all = rows.rows.iter();
         let found = all.position(|row| *row.name.name == *call.name);
         rows.object(found.ok_or_else(|| Status::not_found(RESOURCE, &call.name))?)
     }
 
     async fn list(&self, call: &Call, query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
-        let rows = self.listed(&call.namespace, call.now, |system| may_select(query, system));
+        let rows = self.rows(&call.namespace, call.now, |system| may_select(query, system));
         Ok(Arc::new(rows.await?))
     }
 }
@@ -119,24 +122,24 @@ fn may_select(query: &ListQuery, system: &str) -> bool {
         && named.all(|(_, _, name)| name::system_of(name).is_none_or(|named| named == system))
 }
 
-/// The listed rows by namespace and name. The object of a row is computed when it is needed.
+/// The rows of a list, sorted by namespace and name. The object of a row is computed when it is needed.
 struct Rows {
     rows: Vec<Row>,
     revision: Revision,
     now: Timestamp,
 }
 
-/// One decision in one place.
+/// One decision that one Publication shows.
 struct Row {
     name: Name,
-    place: InForce,
+    publication: InForce,
     snapshot: Snapshot,
     demand: Key,
 }
 
 impl Rows {
-    /// Adds the decisions of `snapshot` that are shown in any of `places`.
-    fn add(&mut self, snapshot: &Snapshot, places: &[InForce]) -> Result<(), Status> {
+    /// Adds the decisions of `snapshot` that any of `publications` shows.
+    fn add(&mut self, snapshot: &Snapshot, publications: &[InForce]) -> Result<(), Status> {
         let system = snapshot.dialect.name();
         for demand in snapshot.inventory.demands() {
             budget::wanted()?;
@@ -144,14 +147,14 @@ impl Rows {
                 continue;
             };
             let (namespace, decision) = names::place(&*snapshot.dialect, &demand);
-            let showing = places
+            let showing = publications
                 .iter()
-                .filter(|place| place.rules.shows_flat(system, object.meta().labels()));
-            for place in showing {
+                .filter(|publication| publication.rules.shows_flat(system, object.meta().labels()));
+            for publication in showing {
                 let shown = name::decision(&namespace, &decision);
                 self.rows.push(Row {
-                    name: Name::new(&place.rules.settings.namespace, &shown),
-                    place: place.clone(),
+                    name: Name::new(&publication.rules.settings.namespace, &shown),
+                    publication: publication.clone(),
                     snapshot: snapshot.clone(),
                     demand: demand.clone(),
                 });
@@ -203,7 +206,7 @@ impl Row {
         let entries = flat::entries(about, inventory, &view, now).into_iter();
         let body = PublishedDecision {
             spec: Some(PublishedDecisionSpec {
-                publication: self.place.name.clone(),
+                publication: self.publication.name.clone(),
                 dialect: system.into(),
                 decision: decision.clone(),
                 namespace: present(&namespace),
@@ -216,26 +219,26 @@ impl Row {
         Some(render::tree(&Manifest::new("PublishedDecision", metadata, body)))
     }
 
-    fn metadata(&self, system: &str, source: &Object, of: &str) -> Map<String, Value> {
-        let owner = source.as_owner(of, &self.name.namespace);
+    fn metadata(&self, system: &str, source: &Object, source_kind: &str) -> Map<String, Value> {
+        let owner = source.as_owner(source_kind, &self.name.namespace);
         let source = source.meta();
         // A decision that two Publications show appears as two objects.
-        let kind = format!("PublishedDecision/{}", self.place.name);
+        let kind = format!("PublishedDecision/{}", self.publication.name);
         let mut metadata = render::metadata(source, &kind, &self.name.namespace, &self.name.name);
         if let Some(owner) = owner {
             metadata.insert("ownerReferences".to_owned(), json!([owner]));
         }
         let mut labels = berth_multicluster::inherited(source.labels());
-        labels.extend(self.place.rules.settings.labels.clone());
+        labels.extend(self.publication.rules.settings.labels.clone());
         labels.insert(SYSTEM_LABEL.to_owned(), system.to_owned());
         metadata.insert("labels".to_owned(), json!(labels));
         metadata
     }
 
-    /// One cluster; `None` where it does not exist any more, or is not published.
+    /// One cluster; `None` if it does not exist any more, or is not published.
     fn entry(&self, system: &str, entry: Entry) -> Option<PublishedCluster> {
         let (target, view) = entry.target?;
-        let rules = &self.place.rules;
+        let rules = &self.publication.rules;
         if !rules.selects_target(system, &view.labels) {
             return None;
         }

@@ -22,7 +22,7 @@ pub(super) struct InForce {
     pub(super) name: String,
     /// Rules of the Publication.
     pub(super) rules: Arc<Rules>,
-    /// Reason why nothing is written in its namespace.
+    /// Reason why no object is written in the namespace of the Publication.
     obstacle_to_all: Option<Obstacle>,
     /// The systems whose objects another producer publishes, with the name of that producer.
     skipped: BTreeMap<&'static str, &'static str>,
@@ -34,7 +34,7 @@ impl InForce {
         self.obstacle_to_all.is_some() || self.skipped.contains_key(system)
     }
 
-    /// Obstacle to publishing the objects, or some of them.
+    /// Obstacle to publishing all or some of the objects.
     pub(super) fn obstacle(&self) -> Option<Obstacle> {
         if self.obstacle_to_all.is_some() {
             return self.obstacle_to_all.clone();
@@ -54,32 +54,33 @@ pub(super) struct Verdict {
     pub(super) name: String,
     /// Reason why the Publication is not in force, as a word and a sentence.
     pub(super) problem: Option<Obstacle>,
-    /// Reason why not all objects are published; `None` where the state is not known.
+    /// Whether all objects are published, or the reason why not; `None` if the Publication is not in force.
     pub(super) published: Option<Result<(), Obstacle>>,
 }
 
-/// All Publications, judged.
+/// Verdicts on all Publications.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PublicationVerdicts {
     /// The Publications in force.
     pub(super) in_force: Vec<InForce>,
     /// The verdict on each Publication.
     pub(super) verdicts: Vec<Verdict>,
-    /// The namespaces of all Publications, in force or not. Only a Publication in force deletes objects there.
-    pub(super) named: BTreeSet<String>,
+    /// The namespaces of all Publications, in force or not. Only a Publication in force deletes objects in
+    /// its namespace.
+    pub(super) namespaces: BTreeSet<String>,
 }
 
 /// Judges the Publications in `source`, of a server that serves `dialects`.
 pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> PublicationVerdicts {
-    let mut judged = read(&stored(source), &systems(dialects));
-    for published in &mut judged.in_force {
-        let place = published.rules.settings.namespace.clone();
-        published.obstacle_to_all = missing(source, &place);
+    let mut judgement = read(&stored(source), &systems(dialects));
+    for publication in &mut judgement.in_force {
+        let target = publication.rules.settings.namespace.clone();
+        publication.obstacle_to_all = namespace_obstacle(source, &target);
         // Objects that are computed at each read cannot overwrite objects of another producer.
-        if published.obstacle_to_all.is_some() || !published.rules.is_written() {
+        if publication.obstacle_to_all.is_some() || !publication.rules.is_written() {
             continue;
         }
-        let managers = other_managers(source, &place);
+        let managers = other_managers(source, &target);
         for dialect in dialects {
             let Some(Producer { manager, is_alone }) = dialect.shown().producer else {
                 continue;
@@ -89,21 +90,22 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Publi
             }
             if is_alone {
                 let text = format!(
-                    "{manager} publishes in namespace {place} and would overwrite and delete by name: publish in another one"
+                    "{manager} publishes in namespace {target} and would overwrite and delete by name: publish in another one"
                 );
-                published.obstacle_to_all = Some(("NamespaceOfAnother", text));
+                publication.obstacle_to_all = Some(("NamespaceOfAnother", text));
             }
-            published.skipped.insert(dialect.name(), manager);
+            publication.skipped.insert(dialect.name(), manager);
         }
     }
-    judged
+    judgement
 }
 
 /// The Publications in force in `source` whose namespace exists, of a server that serves `dialects`:
 /// for objects that are computed at each read.
 pub(super) fn readable(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Vec<InForce> {
     let mut in_force = read(&stored(source), &systems(dialects)).in_force;
-    in_force.retain(|published| missing(source, &published.rules.settings.namespace).is_none());
+    in_force
+        .retain(|publication| namespace_obstacle(source, &publication.rules.settings.namespace).is_none());
     in_force
 }
 
@@ -125,28 +127,28 @@ fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVe
         )
     });
     let mut owners: BTreeMap<String, String> = BTreeMap::new();
-    let mut judged = PublicationVerdicts::default();
+    let mut judgement = PublicationVerdicts::default();
     for object in sorted {
         let name = object.meta().name().to_owned();
         let value = object.value();
-        judged
-            .named
+        judgement
+            .namespaces
             .extend(value["spec"]["namespace"].as_str().map(str::to_owned));
         let problem = match spec::read(value, systems) {
             Err(errors) => Some(("Invalid", field::aggregate(&errors))),
-            Ok(read) => match owners.get(&read.settings.namespace) {
+            Ok(rules) => match owners.get(&rules.settings.namespace) {
                 Some(other) => Some((
                     "NamespaceTaken",
                     format!(
                         "Publication {other}, which is older, publishes in namespace {}",
-                        read.settings.namespace
+                        rules.settings.namespace
                     ),
                 )),
                 None => {
-                    owners.insert(read.settings.namespace.clone(), name.clone());
-                    judged.in_force.push(InForce {
+                    owners.insert(rules.settings.namespace.clone(), name.clone());
+                    judgement.in_force.push(InForce {
                         name: name.clone(),
-                        rules: Arc::new(read),
+                        rules: Arc::new(rules),
                         obstacle_to_all: None,
                         skipped: BTreeMap::new(),
                     });
@@ -154,17 +156,17 @@ fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVe
                 }
             },
         };
-        judged.verdicts.push(Verdict {
+        judgement.verdicts.push(Verdict {
             name,
             problem,
             published: None,
         });
     }
-    judged
+    judgement
 }
 
-/// Obstacle to creating objects in the namespace.
-fn missing(source: &dyn Source, name: &str) -> Option<Obstacle> {
+/// Obstacle to creating objects in the namespace `name`.
+fn namespace_obstacle(source: &dyn Source, name: &str) -> Option<Obstacle> {
     let namespaces = source.cached(namespace::RESOURCE);
     match namespaces.get("", name) {
         None => Some(("NamespaceMissing", format!("there is no namespace {name}"))),
@@ -176,19 +178,19 @@ fn missing(source: &dyn Source, name: &str) -> Option<Obstacle> {
     }
 }
 
-/// The cluster managers of those ClusterProfiles in the namespace that Berth did not publish.
+/// The cluster managers of the ClusterProfiles in `namespace` that Berth did not publish.
 fn other_managers(source: &dyn Source, namespace: &str) -> BTreeSet<String> {
     let profiles = source.cached(CLUSTER_PROFILES);
-    let managers = profiles
+    let foreign_profiles = profiles
         .iter(Some(namespace), None)
         .filter(|(_, profile)| !deed::is_ours(profile));
-    let named = managers.filter_map(|(_, profile)| {
+    let managers = foreign_profiles.filter_map(|(_, profile)| {
         let value = profile.value();
         value["spec"]["clusterManager"]["name"]
             .as_str()
             .map(str::to_owned)
     });
-    named.collect()
+    managers.collect()
 }
 
 #[cfg(test)]
@@ -217,13 +219,13 @@ mod tests {
             publication("d", 0, "Bad_"),
         ]
         .map(|value| Arc::new(Object::new(&value, Revision(1)).unwrap()));
-        let judged = read(&all, &["ocm"]);
-        let namespaces = judged
+        let judgement = read(&all, &["ocm"]);
+        let namespaces = judgement
             .in_force
             .iter()
             .map(|one| one.rules.settings.namespace.as_str());
         assert_eq!(namespaces.collect::<Vec<_>>(), ["argocd", "kueue"]);
-        let problems: Vec<(&str, Option<&str>)> = judged
+        let problems: Vec<(&str, Option<&str>)> = judgement
             .verdicts
             .iter()
             .map(|verdict| {
@@ -240,7 +242,11 @@ mod tests {
                 ("c", None)
             ]
         );
-        assert!(judged.named.contains("Bad_"), "{:?}", judged.named);
+        assert!(
+            judgement.namespaces.contains("Bad_"),
+            "{:?}",
+            judgement.namespaces
+        );
     }
 
     async fn put(store: &MemoryStore, resource: berth_apimachinery::GroupResource, value: &Value) {
@@ -278,8 +284,8 @@ mod tests {
         profile(&store, "fleet-system", "KubeFleet").await;
         profile(&store, "bound", "open-cluster-management").await;
         profile(&store, "shared", "gke-fleet").await;
-        let judged = judge(&store, &dialects);
-        let of = |name: &str| judged.in_force.iter().find(|one| one.name == name).unwrap();
+        let judgement = judge(&store, &dialects);
+        let of = |name: &str| judgement.in_force.iter().find(|one| one.name == name).unwrap();
         let reason = |name: &str| of(name).obstacle().map(|(reason, _)| reason);
         assert_eq!(reason("fleet-system"), Some("NamespaceOfAnother"));
         assert!(of("fleet-system").is_frozen("gardener"));

@@ -48,15 +48,15 @@ pub use self::copies::Copies;
 pub use self::kind::Publication;
 use self::outlet::{OnHub, Outlet, OwnStore};
 
-/// `publications.config.berth.dev`.
+/// The resource `publications.config.berth.dev`.
 pub const PUBLICATIONS: GroupResource = GroupResource::new(config::GROUP, "publications");
 
-/// Destination of Publications.
+/// Destination of published objects.
 #[derive(Clone)]
 pub enum Place {
     /// The registry of this server, which serves both kinds.
     Here(Arc<Registry>),
-    /// The hub, through this writer.
+    /// The hub.
     Hub {
         /// Committer of writes to the hub.
         committer: Arc<HubCommitter>,

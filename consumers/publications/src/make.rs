@@ -22,30 +22,30 @@ pub(super) type Profiles = BTreeMap<String, String>;
 /// The profiles of every cluster, by dialect and the system's own name.
 pub(super) type AllProfiles = HashMap<(&'static str, Arc<str>), Profiles>;
 
-/// The profiles of a cluster.
-pub(super) struct MadeProfiles {
+/// The computed profiles of a cluster.
+pub(super) struct ComputedProfiles {
     /// The system's own name of the cluster.
     pub(super) cluster: Arc<str>,
     /// All profiles of the cluster.
     pub(super) profiles: Profiles,
     /// The task for each object.
-    pub(super) deeds: Vec<(Key, Task)>,
+    pub(super) tasks: Vec<(Key, Task)>,
     /// Next time at which the profiles may change without a write.
     pub(super) due_at: Option<Timestamp>,
 }
 
-/// The profiles of `cluster`. `shown` has the published objects.
+/// Computes the profiles of `cluster`. `stored` are the stored profiles.
 pub(super) fn profiles(
     snapshot: &Snapshot,
     in_force: &[InForce],
-    shown: &Collection,
+    stored: &Collection,
     cluster: Arc<str>,
     now: Timestamp,
-) -> MadeProfiles {
-    let mut result = MadeProfiles {
+) -> ComputedProfiles {
+    let mut result = ComputedProfiles {
         cluster,
         profiles: Profiles::new(),
-        deeds: Vec::new(),
+        tasks: Vec::new(),
         due_at: None,
     };
     let Some((target, view)) = snapshot.inventory.target_of(&result.cluster, now) else {
@@ -54,8 +54,8 @@ pub(super) fn profiles(
     let system = snapshot.dialect.name();
     let wanted: Vec<&InForce> = in_force
         .iter()
-        .filter(|published| {
-            !published.is_frozen(system) && published.rules.shows_target(system, &view.labels)
+        .filter(|publication| {
+            !publication.is_frozen(system) && publication.rules.shows_target(system, &view.labels)
         })
         .collect();
     if wanted.is_empty() {
@@ -64,11 +64,11 @@ pub(super) fn profiles(
     }
     result.due_at = view.due_at;
     let facts = (snapshot.dialect.shown().facts)(&view.object.parse());
-    for published in wanted {
-        let settings = &published.rules.settings;
+    for publication in wanted {
+        let settings = &publication.rules.settings;
         let name = name::profile(settings, system, &target);
         let key = Key::new(CLUSTER_PROFILES, &settings.namespace, &name);
-        let old = shown.get(&settings.namespace, &name);
+        let old = stored.get(&settings.namespace, &name);
         let before = old.map(|old| old.parse_unmanaged());
         let target = Target {
             system,
@@ -78,85 +78,88 @@ pub(super) fn profiles(
         };
         let value = profile::render(settings, target, before.as_ref(), now);
         result.profiles.insert(settings.namespace.clone(), name);
-        let deed = deed::of(key.clone(), old.map(|old| &**old), &value);
-        result.deeds.push((key, deed));
+        let task = deed::of(key.clone(), old.map(|old| &**old), &value);
+        result.tasks.push((key, task));
     }
     result
 }
 
 /// Task for one slice.
-pub(super) enum SliceDeed {
+pub(super) enum SliceTask {
     /// The slice has to be written.
     Put(Key, Task),
     /// The slice has to be deleted, at this revision.
     Delete(Key, Revision),
 }
 
-/// The slices of a decision.
-pub(super) struct MadeSlices {
+/// The computed slices of a decision.
+pub(super) struct ComputedSlices {
     /// The demand.
     pub(super) demand: Key,
     /// Keys of the slices that stay or are added.
     pub(super) slices: Vec<Key>,
     /// Tasks, in an order whose intermediate states readers may see.
-    pub(super) deeds: Vec<SliceDeed>,
+    pub(super) tasks: Vec<SliceTask>,
 }
 
-/// The slices of the decision about `demand`. `shown` has the published slices, and `published` the
-/// published profiles.
+/// Computes the slices of the decision about `demand` from the stored slices and profiles. `profiles` are the
+/// names of the wanted profiles.
 pub(super) fn slices(
     snapshot: &Snapshot,
     in_force: &[InForce],
-    shown: &Collection,
-    published: &Collection,
+    stored_slices: &Collection,
+    stored_profiles: &Collection,
     profiles: &AllProfiles,
     demand: Key,
     now: Timestamp,
-) -> MadeSlices {
-    let mut result = MadeSlices {
+) -> ComputedSlices {
+    let mut result = ComputedSlices {
         demand,
         slices: Vec::new(),
-        deeds: Vec::new(),
+        tasks: Vec::new(),
     };
     let system = snapshot.dialect.name();
     let (namespace, decision) = names::place(&*snapshot.dialect, &result.demand);
     let key = name::decision(&namespace, &decision);
     let view = snapshot.inventory.demand(&result.demand, now);
-    for publication in in_force.iter().filter(|published| !published.is_frozen(system)) {
+    for publication in in_force
+        .iter()
+        .filter(|publication| !publication.is_frozen(system))
+    {
         let settings = &publication.rules.settings;
         let place = Place {
-            existing: Slices::of(shown, &settings.namespace, &key),
-            shown,
+            existing: Slices::of(stored_slices, &settings.namespace, &key),
+            stored_slices,
             publication,
             key: &key,
         };
         let labels = view.as_ref().map(|view| view.object.meta().labels());
         match (&view, labels) {
             (Some(view), Some(labels)) if publication.rules.shows_decision(system, labels) => {
-                let wanted = clusters(system, view, &settings.namespace, profiles, published);
+                let wanted = clusters(system, view, &settings.namespace, profiles, stored_profiles);
                 place.fill(system, view, &wanted, &mut result);
             }
-            _ => result.deeds.extend(place.existing.deletions()),
+            _ => result.tasks.extend(place.existing.deletions()),
         }
     }
     result
 }
 
-/// The clusters that a decision shows in `namespace`, with reasons: clusters with a profile there,
-/// which a consumer can find.
+/// The clusters that a decision shows in `namespace`, with reasons. Clusters without a profile in the
+/// namespace are left out, since consumers cannot find them.
 fn clusters(
     system: &'static str,
     view: &DemandView,
     namespace: &str,
     profiles: &AllProfiles,
-    published: &Collection,
+    stored_profiles: &Collection,
 ) -> BTreeMap<String, String> {
-    let shown = decision::reasons(view).filter_map(|(cluster, reason)| {
+    let entries = decision::reasons(view).filter_map(|(cluster, reason)| {
         let name = profiles.get(&(system, Arc::from(cluster)))?.get(namespace)?;
-        let profile = published.get(namespace, name)?;
+        let profile = stored_profiles.get(namespace, name)?;
         deed::is_ours(profile).then(|| (name.clone(), reason))
     });
-    shown.collect()
+    entries.collect()
 }
 
 /// The existing slices of one decision.
@@ -168,14 +171,14 @@ struct Slices<'a> {
 }
 
 impl<'a> Slices<'a> {
-    fn of(shown: &'a Collection, namespace: &str, key: &str) -> Self {
+    fn of(stored: &'a Collection, namespace: &str, key: &str) -> Self {
         let prefix = format!("{key}-");
         let first = Name::new(namespace, &prefix);
-        let from = shown.items.range(first..);
-        let named =
+        let from = stored.items.range(first..);
+        let candidates =
             from.take_while(|(name, _)| *name.namespace == *namespace && name.name.starts_with(&prefix));
         let (mut open, mut closed) = (Vec::new(), BTreeSet::new());
-        for (name, object) in named {
+        for (name, object) in candidates {
             if object.meta().labels().get(KEY_LABEL) != Some(key) || !deed::is_ours(object) {
                 continue;
             }
@@ -195,16 +198,16 @@ impl<'a> Slices<'a> {
         Self { open, closed }
     }
 
-    fn deletions(&self) -> impl Iterator<Item = SliceDeed> {
+    fn deletions(&self) -> impl Iterator<Item = SliceTask> {
         let all = self.open.iter();
-        all.map(|(key, object, _)| SliceDeed::Delete(key.clone(), object.revision()))
+        all.map(|(key, object, _)| SliceTask::Delete(key.clone(), object.revision()))
     }
 }
 
 /// One decision in one namespace.
 struct Place<'a> {
     existing: Slices<'a>,
-    shown: &'a Collection,
+    stored_slices: &'a Collection,
     publication: &'a InForce,
     key: &'a str,
 }
@@ -216,7 +219,7 @@ impl Place<'_> {
         system: &'static str,
         view: &DemandView,
         wanted: &BTreeMap<String, String>,
-        result: &mut MadeSlices,
+        result: &mut ComputedSlices,
     ) {
         let old: Vec<Slice> = self
             .existing
@@ -239,10 +242,10 @@ impl Place<'_> {
                 }
             }
         }
-        // Slices whose clusters stay may have other labels.
+        // The labels of slices with unchanged clusters may change.
         let planned: BTreeSet<u32> = order.iter().copied().collect();
         order.extend(remaining.keys().filter(|index| !planned.contains(index)));
-        let decided = SliceParts {
+        let shared = SliceParts {
             system,
             key: self.key,
             source: &view.object,
@@ -250,21 +253,25 @@ impl Place<'_> {
         };
         let settings = &self.publication.rules.settings;
         for index in order {
-            let at = Key::new(
+            let slice_key = Key::new(
                 PLACEMENT_DECISIONS,
                 &settings.namespace,
                 &name::slice(self.key, index),
             );
-            let old = self.shown.get(&at.namespace, &at.name).map(|object| &**object);
+            let old = self
+                .stored_slices
+                .get(&slice_key.namespace, &slice_key.name)
+                .map(|object| &**object);
             match (remaining.get(&index), old) {
                 (Some(slice), old) => {
-                    let value = decision::render(settings, &decided, slice);
-                    result.slices.push(at.clone());
-                    result
-                        .deeds
-                        .push(SliceDeed::Put(at.clone(), deed::of(at, old, &value)));
+                    let value = decision::render(settings, &shared, slice);
+                    result.slices.push(slice_key.clone());
+                    result.tasks.push(SliceTask::Put(
+                        slice_key.clone(),
+                        deed::of(slice_key, old, &value),
+                    ));
                 }
-                (None, Some(old)) => result.deeds.push(SliceDeed::Delete(at, old.revision())),
+                (None, Some(old)) => result.tasks.push(SliceTask::Delete(slice_key, old.revision())),
                 (None, None) => {}
             }
         }

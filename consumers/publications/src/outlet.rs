@@ -20,7 +20,7 @@ use super::PUBLICATIONS;
 /// Cause of Berth's writes.
 const CAUSE: &str = "a Publication";
 
-/// Reason why nothing can be published: a word and a sentence.
+/// Reason why objects cannot be published: a word and a sentence.
 pub(super) type Obstacle = (&'static str, String);
 
 /// Outlet of published objects, by server-side apply.
@@ -33,7 +33,7 @@ pub(super) trait Outlet: Send + Sync {
     fn ready(&self) -> Result<(), Obstacle>;
 
     /// Applies `config` to the object at `key`, or to a `subresource` of the object. The object must have the
-    /// revision `base`, or not exist where `base` is `None`.
+    /// revision `base`, or not exist if `base` is `None`.
     async fn apply(
         &self,
         key: &Key,
@@ -71,14 +71,14 @@ impl Outlet for OwnStore {
         base: Option<Revision>,
     ) -> Result<Arc<Object>, CommitError> {
         faults::point();
-        let wanted = ApplyConfiguration {
+        let request = ApplyConfiguration {
             key,
             subresource,
             config,
             base,
         };
         let user = berth_scheduling_rest::actor_user(USER);
-        self.0.apply_as(author(&user), wanted).await
+        self.0.apply_as(author(&user), request).await
     }
 
     async fn delete(&self, key: &Key, base: Revision) -> Result<(), CommitError> {
@@ -91,8 +91,8 @@ impl Outlet for OwnStore {
             base: Some(base),
         };
         let user = berth_scheduling_rest::actor_user(USER);
-        let deleted = self.0.commit(author(&user), vec![write], Vec::new(), false);
-        deleted.await.map(drop)
+        let result = self.0.commit(author(&user), vec![write], Vec::new(), false);
+        result.await.map(drop)
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) struct OnHub {
 }
 
 impl OnHub {
-    fn copied(&self, resource: GroupResource) -> Option<CopyProgress> {
+    fn copy_progress(&self, resource: GroupResource) -> Option<CopyProgress> {
         self.progress.borrow().get(&resource).cloned()
     }
 }
@@ -112,7 +112,7 @@ impl OnHub {
 impl Outlet for OnHub {
     fn ready(&self) -> Result<(), Obstacle> {
         for resource in [PUBLICATIONS, CLUSTER_PROFILES, PLACEMENT_DECISIONS] {
-            match self.copied(resource) {
+            match self.copy_progress(resource) {
                 Some(CopyProgress::Complete) => {}
                 Some(CopyProgress::Absent) => {
                     let text = format!("the hub does not have {resource}; retrying");
@@ -137,7 +137,7 @@ impl Outlet for OnHub {
         base: Option<Revision>,
     ) -> Result<Arc<Object>, CommitError> {
         faults::point();
-        let wanted = ApplyRequest {
+        let request = ApplyRequest {
             actor: USER,
             manager: MANAGER,
             key,
@@ -145,7 +145,7 @@ impl Outlet for OnHub {
             config,
             base,
         };
-        self.committer.apply(wanted).await
+        self.committer.apply(request).await
     }
 
     async fn delete(&self, key: &Key, base: Revision) -> Result<(), CommitError> {
@@ -157,7 +157,7 @@ impl Outlet for OnHub {
             object: json!({"apiVersion": berth_multicluster::API_VERSION}),
             base: Some(base),
         };
-        let deleted = self.committer.write_alone(USER, &write, false).await;
-        deleted.map(drop)
+        let result = self.committer.write_alone(USER, &write, false).await;
+        result.map(drop)
     }
 }

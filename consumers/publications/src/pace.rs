@@ -1,14 +1,14 @@
-//! Pace of the writes to a ClusterProfile: fast-moving data is not written; other writes come once in 30
-//! seconds on average, and at most ten at once (KEP-4322).
+//! Pace of the writes to a ClusterProfile: values that change often are written at most once in 30 seconds.
+//! All writes together come once in 30 seconds on average, and at most ten at once (KEP-4322).
 //!
-//! The limit also holds where a client on a hub keeps changing fields that Berth restores.
+//! The limit also holds if a client on a hub keeps changing fields that Berth restores.
 
 use std::collections::VecDeque;
 
 use berth_apimachinery::Timestamp;
 use jiff::SignedDuration;
 
-/// The time between two writes of values that change often, and on average between any two.
+/// Shortest time between two writes of values that change often, and average time between any two writes.
 const PAUSE: SignedDuration = SignedDuration::from_secs(30);
 /// Highest number of writes that come at once.
 const BURST: usize = 10;
@@ -18,25 +18,26 @@ const BURST: usize = 10;
 pub(super) struct Pace {
     /// Time of the last write of status values alone.
     fast: Option<Timestamp>,
-    /// Times of its last writes.
+    /// Times of the last writes.
     all: VecDeque<Timestamp>,
 }
 
 impl Pace {
-    /// Earliest time of the write, if not at `now`. `is_fast` means that only status values change.
+    /// Earliest time of the write; `None` if the object may be written at `now`. `is_fast` is true if only
+    /// values of the status change.
     pub(super) fn due(&self, is_fast: bool, now: Timestamp) -> Option<Timestamp> {
         let fast = self
             .fast
             .filter(|_| is_fast)
             .and_then(|last| last.checked_add(PAUSE).ok());
-        let full = self.all.front().filter(|_| self.all.len() >= BURST);
-        let pauses = i32::try_from(BURST).unwrap_or(i32::MAX);
-        let room = full.and_then(|first| first.checked_add(PAUSE * pauses).ok());
-        fast.max(room).filter(|due| *due > now)
+        let oldest = self.all.front().filter(|_| self.all.len() >= BURST);
+        let burst = i32::try_from(BURST).unwrap_or(i32::MAX);
+        let next_free = oldest.and_then(|first| first.checked_add(PAUSE * burst).ok());
+        fast.max(next_free).filter(|due| *due > now)
     }
 
     /// Records a write.
-    pub(super) fn wrote(&mut self, is_fast: bool, now: Timestamp) {
+    pub(super) fn record(&mut self, is_fast: bool, now: Timestamp) {
         if is_fast {
             self.fast = Some(now);
         }
@@ -59,7 +60,7 @@ mod tests {
     fn values_wait_thirty_seconds_and_health_does_not() {
         let mut pace = Pace::default();
         assert_eq!(pace.due(true, at(100)), None);
-        pace.wrote(true, at(100));
+        pace.record(true, at(100));
         assert_eq!(pace.due(true, at(101)), Some(at(130)));
         assert_eq!(pace.due(false, at(101)), None);
         assert_eq!(pace.due(true, at(130)), None);
@@ -70,10 +71,10 @@ mod tests {
         let mut pace = Pace::default();
         for second in 0..10 {
             assert_eq!(pace.due(false, at(second)), None);
-            pace.wrote(false, at(second));
+            pace.record(false, at(second));
         }
         assert_eq!(pace.due(false, at(10)), Some(at(300)));
-        pace.wrote(false, at(300));
+        pace.record(false, at(300));
         assert_eq!(pace.due(false, at(300)), Some(at(301)));
     }
 }

@@ -1,4 +1,4 @@
-//! State of the published objects, which computed objects and the outcomes of writes change.
+//! State of the published objects. Computed objects and the outcomes of writes change it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use berth_multicluster::CLUSTER_PROFILES;
 use berth_scheduling_rest::updater::{AGAIN, Alarms, Item, Subject};
 
 use super::deed::{Change, Task};
-use super::make::{AllProfiles, MadeProfiles};
+use super::make::{AllProfiles, ComputedProfiles};
 use super::outlet::Obstacle;
 use super::pace::Pace;
-use super::work::{DoneSlices, Outcome, Trouble};
+use super::work::{Outcome, SliceResults, Trouble};
 
 /// Delay before a refused write is tried again.
 const RETRY: jiff::SignedDuration = jiff::SignedDuration::from_secs(10);
@@ -28,7 +28,7 @@ pub(super) struct PublishedState {
     pub(super) written: HashMap<Key, Revision>,
     pub(super) paces: HashMap<Key, Pace>,
     pub(super) alarms: Alarms,
-    /// The dialects whose objects are not completely known yet.
+    /// The dialects whose objects are not all known yet.
     pub(super) waiting: BTreeSet<&'static str>,
 }
 
@@ -38,21 +38,21 @@ impl PublishedState {
     pub(super) fn take_profiles(
         &mut self,
         dialect: &'static str,
-        profiles: MadeProfiles,
+        profiles: ComputedProfiles,
         changes: &mut Vec<Change>,
         unwanted: &mut Vec<Key>,
         now: Timestamp,
     ) -> bool {
         let item = (dialect, Subject::Target(Arc::clone(&profiles.cluster)));
         let mut alarm = profiles.due_at.map(|due| due.max(after(now, AGAIN)));
-        for (key, deed) in profiles.deeds {
+        for (key, task) in profiles.tasks {
             self.subjects.insert(key.clone(), item.clone());
-            match deed {
-                Task::Nothing | Task::Leaving => {
+            match task {
+                Task::Nothing | Task::Terminating => {
                     self.problems.remove(&key);
                 }
-                Task::Foreign(maker) => {
-                    self.problems.insert(key.clone(), name_conflict(&key, &maker));
+                Task::Foreign(owner) => {
+                    self.problems.insert(key.clone(), name_conflict(&key, &owner));
                 }
                 Task::Write(change) => {
                     let pace = self.paces.get(&key).filter(|_| change.base.is_some());
@@ -65,17 +65,17 @@ impl PublishedState {
         }
         self.alarms.set(item, alarm);
         let all = Arc::make_mut(&mut self.profiles);
-        let place = (dialect, profiles.cluster);
-        let before = all.remove(&place).unwrap_or_default();
-        let moved = before != profiles.profiles;
+        let place_key = (dialect, profiles.cluster);
+        let before = all.remove(&place_key).unwrap_or_default();
+        let differs = before != profiles.profiles;
         let former = before
             .into_iter()
             .filter(|(namespace, name)| profiles.profiles.get(namespace) != Some(name));
         unwanted.extend(former.map(|(namespace, name)| Key::new(CLUSTER_PROFILES, &namespace, &name)));
         if !profiles.profiles.is_empty() {
-            all.insert(place, profiles.profiles);
+            all.insert(place_key, profiles.profiles);
         }
-        moved
+        differs
     }
 
     /// Records the outcome for a decision's slices, and adds the namespaces with failures to
@@ -83,16 +83,16 @@ impl PublishedState {
     pub(super) fn take_slices(
         &mut self,
         dialect: &'static str,
-        done: DoneSlices,
+        results: SliceResults,
         unfinished: &mut HashSet<Arc<str>>,
         now: Timestamp,
     ) {
-        let item = (dialect, Subject::Demand(done.demand));
-        let current: HashSet<&Key> = done.slices.iter().collect();
-        for key in &done.slices {
+        let item = (dialect, Subject::Demand(results.demand));
+        let current: HashSet<&Key> = results.slices.iter().collect();
+        for key in &results.slices {
             self.subjects.insert(key.clone(), item.clone());
         }
-        for (key, result) in done.outcomes {
+        for (key, result) in results.outcomes {
             let is_done = result.is_ok();
             if !is_done {
                 unfinished.insert(Arc::clone(&key.namespace));
@@ -109,37 +109,37 @@ impl PublishedState {
 
     /// Records the outcome for one object.
     pub(super) fn note(&mut self, (key, result): Outcome, now: Timestamp) {
-        let known = self;
-        let item = known.subjects.get(&key).cloned();
-        let again = match result {
+        let state = self;
+        let item = state.subjects.get(&key).cloned();
+        let retry_delay = match result {
             Ok(revision) => {
-                known.problems.remove(&key);
-                known.written.insert(key, revision);
+                state.problems.remove(&key);
+                state.written.insert(key, revision);
                 None
             }
             Err(Trouble::Moved) => Some(AGAIN),
-            Err(Trouble::Foreign(maker)) => {
-                let problem = name_conflict(&key, &maker);
-                known.problems.insert(key, problem);
+            Err(Trouble::Foreign(owner)) => {
+                let problem = name_conflict(&key, &owner);
+                state.problems.insert(key, problem);
                 None
             }
             Err(Trouble::Refused(problem)) => {
                 tracing::warn!(%key, problem, "cannot publish; retrying");
-                known.problems.insert(key, ("Refused", problem));
+                state.problems.insert(key, ("Refused", problem));
                 Some(RETRY)
             }
         };
-        if let (Some(pause), Some(item)) = (again, item) {
-            known.alarms.set(item, Some(after(now, pause)));
+        if let (Some(delay), Some(item)) = (retry_delay, item) {
+            state.alarms.set(item, Some(after(now, delay)));
         }
     }
 }
 
-fn name_conflict(key: &Key, maker: &str) -> Obstacle {
-    let text = format!("{key} is not Berth's, but was made by {maker}, and is left alone");
+fn name_conflict(key: &Key, owner: &str) -> Obstacle {
+    let text = format!("{key} is not Berth's, but was made by {owner}, and is left alone");
     ("NameTaken", text)
 }
 
-fn after(now: Timestamp, pause: jiff::SignedDuration) -> Timestamp {
-    now.saturating_add(pause).unwrap_or(now)
+fn after(now: Timestamp, delay: jiff::SignedDuration) -> Timestamp {
+    now.saturating_add(delay).unwrap_or(now)
 }

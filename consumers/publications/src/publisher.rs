@@ -18,13 +18,13 @@ use tokio::task::JoinHandle;
 use super::PUBLICATIONS;
 use super::deed;
 use super::in_force::{self, InForce, PublicationVerdicts, Verdict};
-use super::make::{self, MadeProfiles, MadeSlices};
+use super::make::{self, ComputedProfiles, ComputedSlices};
 use super::outlet::{Obstacle, Outlet};
 use super::published_state::PublishedState;
 use super::work;
 
 /// Interval at which an obstacle is checked again.
-const LOOK: Duration = Duration::from_secs(5);
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Highest number of unpublished objects that a message names.
 const NAMED: usize = 3;
 
@@ -43,9 +43,9 @@ pub(super) fn spawn(
         outlet,
         leading,
         reports,
-        judged: None,
-        again: false,
-        known: PublishedState::default(),
+        judgement: None,
+        repeats_all: false,
+        published_state: PublishedState::default(),
     };
     tokio::spawn(publisher.run())
 }
@@ -57,7 +57,7 @@ enum News {
     /// Objects have changed.
     Changed(Vec<Arc<Event>>),
     /// Time has passed, or the leader has changed.
-    Look,
+    Check,
 }
 
 struct Publisher {
@@ -67,30 +67,30 @@ struct Publisher {
     leading: watch::Receiver<bool>,
     reports: watch::Sender<Vec<Verdict>>,
     subscription: Arc<Subscription>,
-    /// The Publications by which all objects were published; `None` at first.
-    judged: Option<PublicationVerdicts>,
-    /// Whether everything has to be checked again.
-    again: bool,
-    known: PublishedState,
+    /// The verdicts by which all objects were published last; `None` if all objects have to be published.
+    judgement: Option<PublicationVerdicts>,
+    /// Whether all objects have to be published again.
+    repeats_all: bool,
+    published_state: PublishedState,
 }
 
 impl Publisher {
     async fn run(mut self) {
         let mut watching = self.watch();
         loop {
-            let pause = self.known.alarms.pause(self.now()).min(LOOK);
+            let pause = self.published_state.alarms.pause(self.now()).min(CHECK_INTERVAL);
             tokio::select! {
-                batch = self.subscription.next() => self.take(News::Stale(batch.dirty)).await,
+                batch = self.subscription.next() => self.handle(News::Stale(batch.dirty)).await,
                 events = next(&mut watching) => match events {
-                    Some(events) => self.take(News::Changed(events)).await,
+                    Some(events) => self.handle(News::Changed(events)).await,
                     None => {
                         watching = self.watch();
-                        self.judged = None;
-                        self.take(News::Look).await;
+                        self.judgement = None;
+                        self.handle(News::Check).await;
                     }
                 },
-                () = changed(&mut self.leading) => self.take(News::Look).await,
-                () = tokio::time::sleep(pause) => self.take(News::Look).await,
+                () = changed(&mut self.leading) => self.handle(News::Check).await,
+                () = tokio::time::sleep(pause) => self.handle(News::Check).await,
             }
         }
     }
@@ -117,36 +117,36 @@ impl Publisher {
             .ok()
     }
 
-    async fn take(&mut self, news: News) {
+    async fn handle(&mut self, news: News) {
         if !*self.leading.borrow_and_update() || !self.engine.is_loaded() {
-            self.judged = None;
+            self.judgement = None;
             return;
         }
         if let Err(obstacle) = self.outlet.ready() {
-            self.judged = None;
-            let judged = in_force::judge(self.source(), &self.dialects);
-            self.tell(&judged, |published| match published.rules.is_written() {
+            self.judgement = None;
+            let judgement = in_force::judge(self.source(), &self.dialects);
+            self.report(&judgement, |published| match published.rules.is_written() {
                 true => Err(obstacle.clone()),
                 false => self.state(published),
             });
             return;
         }
-        let is_judged = self.judged.is_some() && !self.again && !self.judges(&news);
+        let is_judged = self.judgement.is_some() && !self.repeats_all && !self.may_change_judgement(&news);
         if is_judged || !self.judge() {
-            self.follow(news).await;
+            self.publish_subjects(news).await;
         } else {
-            self.everything().await;
+            self.publish_all().await;
         }
-        if let Some(judged) = &self.judged {
-            self.tell(judged, |published| self.state(published));
+        if let Some(judgement) = &self.judgement {
+            self.report(judgement, |published| self.state(published));
         }
     }
 
     /// Whether `news` may change the Publications in force.
-    fn judges(&self, news: &News) -> bool {
+    fn may_change_judgement(&self, news: &News) -> bool {
         match news {
             News::Stale(_) => false,
-            News::Look => true,
+            News::Check => true,
             News::Changed(events) => events.iter().any(|event| match event.change.key.resource {
                 CLUSTER_PROFILES => {
                     let states = [&event.change.old, &event.change.new];
@@ -157,8 +157,8 @@ impl Publisher {
                 }
                 PLACEMENT_DECISIONS => false,
                 namespace::RESOURCE => {
-                    let judged = self.judged.as_ref();
-                    judged.is_some_and(|judged| judged.named.contains(&*event.change.key.name))
+                    let judgement = self.judgement.as_ref();
+                    judgement.is_some_and(|judgement| judgement.namespaces.contains(&*event.change.key.name))
                 }
                 _ => true,
             }),
@@ -167,18 +167,21 @@ impl Publisher {
 
     /// Judges the Publications. Returns whether all objects have to be published again.
     fn judge(&mut self) -> bool {
-        let judged = in_force::judge(self.source(), &self.dialects);
-        let is_new = self.judged.as_ref() != Some(&judged) || self.again;
-        self.judged = Some(judged);
+        let judgement = in_force::judge(self.source(), &self.dialects);
+        let is_new = self.judgement.as_ref() != Some(&judgement) || self.repeats_all;
+        self.judgement = Some(judgement);
         is_new
     }
 
     fn in_force(&self) -> &[InForce] {
-        self.judged.as_ref().map_or(&[], |judged| &judged.in_force)
+        self.judgement
+            .as_ref()
+            .map_or(&[], |judgement| &judgement.in_force)
     }
 
-    /// Publishes the subjects of `news`.
-    async fn follow(&mut self, news: News) {
+    /// Publishes the subjects of `news`, the subjects that are due by time, and dialects that are complete
+    /// now.
+    async fn publish_subjects(&mut self, news: News) {
         let mut due: BTreeMap<&'static str, (MarkedSet<Arc<str>>, MarkedSet<Key>)> = BTreeMap::new();
         let mut subjects: Vec<Item> = Vec::new();
         match news {
@@ -189,10 +192,12 @@ impl Publisher {
                     *demands = both(dirty.demands, dirty.decide);
                 }
             }
-            News::Changed(events) => subjects.extend(events.iter().filter_map(|event| self.touched(event))),
-            News::Look => {}
+            News::Changed(events) => {
+                subjects.extend(events.iter().filter_map(|event| self.subject_of(event)))
+            }
+            News::Check => {}
         }
-        for (dialect, rung) in self.known.alarms.take(self.now()) {
+        for (dialect, rung) in self.published_state.alarms.take(self.now()) {
             subjects.extend(rung.into_iter().map(|subject| (dialect, subject)));
         }
         for (dialect, subject) in subjects {
@@ -202,7 +207,7 @@ impl Publisher {
                 Subject::Demand(demand) => demands.mark(Some([demand])),
             }
         }
-        for dialect in self.known.waiting.clone() {
+        for dialect in self.published_state.waiting.clone() {
             if self.engine.complete(dialect).is_ok() {
                 due.insert(dialect, (MarkedSet::All, MarkedSet::All));
             }
@@ -212,21 +217,21 @@ impl Publisher {
         }
     }
 
-    /// Subject of an event that another client caused.
-    fn touched(&self, event: &Event) -> Option<Item> {
+    /// Subject of an event that another client caused; `None` for a write of this publisher.
+    fn subject_of(&self, event: &Event) -> Option<Item> {
         let (key, new) = (&event.change.key, event.change.new.as_ref());
-        let own = self.known.written.get(key);
+        let own = self.published_state.written.get(key);
         if new.is_some_and(|new| own.is_some_and(|own| new.revision() <= *own)) {
             return None;
         }
-        self.known.subjects.get(key).cloned()
+        self.published_state.subjects.get(key).cloned()
     }
 
-    /// Publishes everything again, and deletes objects that are not published any more.
-    async fn everything(&mut self) {
-        self.again = false;
-        self.known = PublishedState {
-            paces: std::mem::take(&mut self.known.paces),
+    /// Publishes all objects again, and deletes objects that are not published any more.
+    async fn publish_all(&mut self) {
+        self.repeats_all = false;
+        self.published_state = PublishedState {
+            paces: std::mem::take(&mut self.published_state.paces),
             ..PublishedState::default()
         };
         let dialects: Vec<&'static str> = self.dialects.iter().map(|dialect| dialect.name()).collect();
@@ -236,9 +241,9 @@ impl Publisher {
         self.sweep().await;
     }
 
-    /// Publishes `targets` and `demands`: new profiles before decisions that refer to them, and deletes
-    /// profiles after the decisions that referred to them. The objects of a dialect that is not
-    /// complete are left unchanged.
+    /// Publishes `targets` and `demands`. New profiles are written before decisions that refer to them, and
+    /// unwanted profiles are deleted after the decisions that referred to them. The objects of a dialect that
+    /// is not complete are left unchanged.
     async fn publish(
         &mut self,
         dialect: &'static str,
@@ -250,10 +255,10 @@ impl Publisher {
             Err(_) => None,
         };
         let Some(snapshot) = snapshot else {
-            self.known.waiting.insert(dialect);
+            self.published_state.waiting.insert(dialect);
             return;
         };
-        self.known.waiting.remove(dialect);
+        self.published_state.waiting.remove(dialect);
         if self.in_force().is_empty() {
             return;
         }
@@ -265,16 +270,16 @@ impl Publisher {
         let (mut changes, mut unwanted, mut moved) = (Vec::new(), Vec::new(), false);
         for computed in computed {
             moved |= self
-                .known
+                .published_state
                 .take_profiles(dialect, computed, &mut changes, &mut unwanted, now);
         }
         moved |= changes.iter().any(|change| change.base.is_none());
         for change in changes.iter().filter(|change| change.base.is_some()) {
-            let pace = self.known.paces.entry(change.key.clone()).or_default();
-            pace.wrote(change.is_fast, now);
+            let pace = self.published_state.paces.entry(change.key.clone()).or_default();
+            pace.record(change.is_fast, now);
         }
         for outcome in work::write(&*self.outlet, changes).await {
-            self.known.note(outcome, now);
+            self.published_state.note(outcome, now);
         }
         // A decision may refer to a profile that did not exist, or that was deleted.
         let demands = if moved { MarkedSet::All } else { demands };
@@ -284,7 +289,8 @@ impl Publisher {
         };
         let mut unfinished = HashSet::new();
         for done in work::slices(&*self.outlet, computed).await {
-            self.known.take_slices(dialect, done, &mut unfinished, now);
+            self.published_state
+                .take_slices(dialect, done, &mut unfinished, now);
         }
         self.remove_profiles(dialect, unwanted, &unfinished).await;
     }
@@ -299,7 +305,11 @@ impl Publisher {
             MarkedSet::Some(names) => names,
             MarkedSet::All => {
                 let inventory = &snapshot.inventory;
-                let known = self.known.profiles.keys().filter(|(of, _)| *of == dialect);
+                let known = self
+                    .published_state
+                    .profiles
+                    .keys()
+                    .filter(|(system, _)| *system == dialect);
                 (0..inventory.count())
                     .map(|candidate| inventory.cluster_name(candidate))
                     .chain(known.map(|(_, cluster)| Arc::clone(cluster)))
@@ -313,11 +323,11 @@ impl Publisher {
             MarkedSet::Some(keys) => keys,
             MarkedSet::All => {
                 let known = self
-                    .known
+                    .published_state
                     .subjects
                     .values()
-                    .filter_map(|(of, subject)| match subject {
-                        Subject::Demand(demand) if *of == dialect => Some(demand.clone()),
+                    .filter_map(|(system, subject)| match subject {
+                        Subject::Demand(demand) if *system == dialect => Some(demand.clone()),
                         _ => None,
                     });
                 snapshot.inventory.demands().into_iter().chain(known).collect()
@@ -330,16 +340,16 @@ impl Publisher {
         snapshot: &Snapshot,
         clusters: BTreeSet<Arc<str>>,
         now: Timestamp,
-    ) -> Option<Vec<MadeProfiles>> {
+    ) -> Option<Vec<ComputedProfiles>> {
         let (snapshot, in_force) = (snapshot.clone(), self.in_force().to_vec());
         let shown = self.source().cached(CLUSTER_PROFILES);
-        let making = tokio::task::spawn_blocking(move || {
+        let task = tokio::task::spawn_blocking(move || {
             let clusters = clusters.into_iter();
             clusters
                 .map(|cluster| make::profiles(&snapshot, &in_force, &shown, cluster, now))
                 .collect()
         });
-        finished(making.await)
+        ok_or_log(task.await)
     }
 
     async fn make_slices(
@@ -347,18 +357,18 @@ impl Publisher {
         snapshot: &Snapshot,
         demands: BTreeSet<Key>,
         now: Timestamp,
-    ) -> Option<Vec<MadeSlices>> {
+    ) -> Option<Vec<ComputedSlices>> {
         let (snapshot, in_force) = (snapshot.clone(), self.in_force().to_vec());
-        let profiles = Arc::clone(&self.known.profiles);
+        let profiles = Arc::clone(&self.published_state.profiles);
         let [published, shown] =
             [CLUSTER_PROFILES, PLACEMENT_DECISIONS].map(|resource| self.source().cached(resource));
-        let making = tokio::task::spawn_blocking(move || {
+        let task = tokio::task::spawn_blocking(move || {
             let demands = demands.into_iter();
             demands
                 .map(|demand| make::slices(&snapshot, &in_force, &shown, &published, &profiles, demand, now))
                 .collect()
         });
-        finished(making.await)
+        ok_or_log(task.await)
     }
 
     /// Deletes unwanted profiles; a profile that a decision may still refer to is deleted later.
@@ -370,12 +380,12 @@ impl Publisher {
     ) {
         unwanted.retain(|key| {
             let mut published = self.in_force().iter();
-            let place = published.find(|one| one.rules.settings.namespace == *key.namespace);
+            let place = published.find(|publication| publication.rules.settings.namespace == *key.namespace);
             !place.is_some_and(|place| place.is_frozen(dialect))
         });
         let count = unwanted.len();
         unwanted.retain(|key| !unfinished.contains(&key.namespace));
-        self.again |= unwanted.len() < count;
+        self.repeats_all |= unwanted.len() < count;
         self.remove(unwanted).await;
     }
 
@@ -388,11 +398,11 @@ impl Publisher {
         for (key, result) in work::delete(&*self.outlet, keys, &shown).await {
             if let Err(trouble) = result {
                 tracing::warn!(%key, ?trouble, "cannot delete an object that is no longer published; retrying");
-                self.again = true;
+                self.repeats_all = true;
             }
-            self.known.paces.remove(&key);
-            self.known.problems.remove(&key);
-            self.known.written.remove(&key);
+            self.published_state.paces.remove(&key);
+            self.published_state.problems.remove(&key);
+            self.published_state.written.remove(&key);
         }
     }
 
@@ -406,10 +416,12 @@ impl Publisher {
                 (key, object)
             });
             let unwanted = keys
-                .filter(|(key, object)| !self.known.subjects.contains_key(key) && self.may_go(object))
+                .filter(|(key, object)| {
+                    !self.published_state.subjects.contains_key(key) && self.may_delete(object)
+                })
                 .map(|(key, _)| key);
             let unwanted = unwanted.collect();
-            if !self.again {
+            if !self.repeats_all {
                 self.remove(unwanted).await;
             }
         }
@@ -417,38 +429,40 @@ impl Publisher {
 
     /// Whether the unwanted `object` certainly has to be deleted: no Publication names its namespace, or the
     /// Publication in force there excludes the object and all objects of the system are known.
-    fn may_go(&self, object: &Object) -> bool {
+    fn may_delete(&self, object: &Object) -> bool {
         let meta = object.meta();
-        let Some(judged) = &self.judged else { return false };
-        if !judged.named.contains(meta.namespace()) {
+        let Some(judgement) = &self.judgement else {
+            return false;
+        };
+        if !judgement.namespaces.contains(meta.namespace()) {
             return true;
         }
-        let mut published = judged.in_force.iter();
-        let place = published.find(|one| one.rules.settings.namespace == meta.namespace());
+        let mut published = judgement.in_force.iter();
+        let place = published.find(|publication| publication.rules.settings.namespace == meta.namespace());
         let system = meta.labels().get(SYSTEM_LABEL);
         let is_whole = system.is_some_and(|system| {
             let served = self.dialects.iter().any(|dialect| dialect.name() == system);
-            served && !self.known.waiting.contains(system)
+            served && !self.published_state.waiting.contains(system)
         });
         is_whole && place.is_some_and(|place| !place.is_frozen(system.unwrap_or_default()))
     }
 
-    /// Whether all objects of `published` are published, as far as the publisher knows.
+    /// Whether all objects of the Publication `published` are published, as far as the publisher knows.
     fn state(&self, published: &InForce) -> Result<(), Obstacle> {
         if let Some(obstacle) = published.obstacle() {
             return Err(obstacle);
         }
         let namespace = &published.rules.settings.namespace;
-        let problems = self.known.problems.iter();
-        let mut mine = problems
+        let problems = self.published_state.problems.iter();
+        let mut problems_here = problems
             .filter(|(key, _)| *key.namespace == **namespace)
             .map(|(_, problem)| problem);
-        let first: Vec<&Obstacle> = mine.by_ref().take(NAMED).collect();
+        let first: Vec<&Obstacle> = problems_here.by_ref().take(NAMED).collect();
         let Some((reason, _)) = first.first() else {
             return Ok(());
         };
         let mut text: Vec<&str> = first.iter().map(|(_, problem)| problem.as_str()).collect();
-        let more = match mine.count() {
+        let more = match problems_here.count() {
             0 => String::new(),
             more => format!("and {more} more"),
         };
@@ -457,10 +471,10 @@ impl Publisher {
     }
 
     /// Reports the verdict on every Publication, and the `state` of every Publication in force.
-    fn tell(&self, judged: &PublicationVerdicts, state: impl Fn(&InForce) -> Result<(), Obstacle>) {
-        let mut verdicts = judged.verdicts.clone();
+    fn report(&self, judgement: &PublicationVerdicts, state: impl Fn(&InForce) -> Result<(), Obstacle>) {
+        let mut verdicts = judgement.verdicts.clone();
         for verdict in &mut verdicts {
-            let mut in_force = judged.in_force.iter();
+            let mut in_force = judgement.in_force.iter();
             let published = in_force.find(|published| published.name == verdict.name);
             verdict.published = published.map(&state);
         }
@@ -482,12 +496,12 @@ fn both(one: MarkedSet<Key>, other: MarkedSet<Key>) -> MarkedSet<Key> {
     }
 }
 
-/// Waits for changes. Returns `None` when the watch has ended or, without a watch, after [`LOOK`].
+/// Waits for changes. Returns `None` when the watch has ended or, without a watch, after [`CHECK_INTERVAL`].
 async fn next(watching: &mut Option<Box<dyn Watch>>) -> Option<Vec<Arc<Event>>> {
     match watching {
         Some(watching) => watching.next(usize::MAX).await.ok(),
         None => {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
             None
         }
     }
@@ -500,7 +514,7 @@ async fn changed(leading: &mut watch::Receiver<bool>) {
     }
 }
 
-fn finished<T>(result: Result<T, tokio::task::JoinError>) -> Option<T> {
+fn ok_or_log<T>(result: Result<T, tokio::task::JoinError>) -> Option<T> {
     match result {
         Ok(result) => Some(result),
         Err(error) => {

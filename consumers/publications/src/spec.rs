@@ -10,10 +10,10 @@ use berth_scheduling_api::publication::{PublicationSpec, Shape};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// `spec.clusterManager` of a Publication that names none.
+/// Default of `spec.clusterManager`.
 const MANAGER: &str = "berth";
 
-/// Shapes of a Publication that names none.
+/// Default of `spec.shapes`.
 const DEFAULT_SHAPES: [Shape; 2] = [Shape::ClusterProfile, Shape::PlacementDecision];
 
 /// The parsed spec of a Publication.
@@ -39,7 +39,7 @@ impl Rules {
         self.has_system(system) && self.targets.matches(labels)
     }
 
-    /// Whether anything of `system` is selected.
+    /// Whether `system` is selected.
     pub(super) fn has_system(&self, system: &str) -> bool {
         self.systems.contains(system)
     }
@@ -69,10 +69,10 @@ impl Rules {
     }
 }
 
-/// Reads a Publication, of a server that serves `systems`.
+/// Parses the spec of a Publication. `systems` are the systems that the server serves.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All errors of the spec.
 pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rules, Vec<FieldError>> {
     let spec = match PublicationSpec::deserialize(&publication["spec"]) {
         Ok(spec) => spec,
@@ -80,14 +80,14 @@ pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rule
     };
     let mut errors = Vec::new();
     namespace(&spec.namespace, &mut errors);
-    let served = served(&spec.systems, systems, &mut errors);
+    let selected_systems = selected_systems(&spec.systems, systems, &mut errors);
     let targets = selector(&spec.target_selector, "spec.targetSelector", &mut errors);
     let decisions = selector(&spec.decision_selector, "spec.decisionSelector", &mut errors);
     let names = match spec.names.as_str() {
         "Bare" => NameRule::Bare,
         _ => NameRule::Qualified,
     };
-    if names == NameRule::Bare && served.len() != 1 {
+    if names == NameRule::Bare && selected_systems.len() != 1 {
         let detail = "clusters of several systems may share a name: name exactly one in spec.systems, or use Qualified";
         errors.push(FieldError::invalid("spec.names", "Bare", detail));
     }
@@ -120,7 +120,7 @@ pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rule
             cluster_set: spec.cluster_set,
             labels: spec.labels,
         },
-        systems: served,
+        systems: selected_systems,
         targets,
         decisions,
         shapes: match spec.shapes.is_empty() {
@@ -130,8 +130,8 @@ pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rule
     })
 }
 
-/// Errors about fields that an update may not change: all published objects would get other names, and
-/// their consumers would undeploy.
+/// Errors about fields that an update must not change: all published objects would get other names, and their
+/// consumers would undeploy.
 pub(super) fn immutable(old: &Value, new: &Value) -> Vec<FieldError> {
     let fields = [
         ("namespace", ""),
@@ -167,29 +167,33 @@ fn namespace(namespace: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn served(named: &[String], systems: &[&'static str], errors: &mut Vec<FieldError>) -> BTreeSet<String> {
-    for (index, system) in named.iter().enumerate() {
+fn selected_systems(
+    names: &[String],
+    systems: &[&'static str],
+    errors: &mut Vec<FieldError>,
+) -> BTreeSet<String> {
+    for (index, system) in names.iter().enumerate() {
         let path = format!("spec.systems[{index}]");
         if !systems.contains(&system.as_str()) {
             errors.push(FieldError::not_supported(path, system.as_str(), systems));
-        } else if named[..index].contains(system) {
+        } else if names[..index].contains(system) {
             errors.push(FieldError::duplicate(path, system.as_str()));
         }
     }
-    if named.is_empty() {
+    if names.is_empty() {
         return systems.iter().map(|system| (*system).to_owned()).collect();
     }
-    named.iter().cloned().collect()
+    names.iter().cloned().collect()
 }
 
-fn selector(given: &LabelSelector, path: &str, errors: &mut Vec<FieldError>) -> Selector {
-    Selector::compile(given, path).unwrap_or_else(|problems| {
+fn selector(selector: &LabelSelector, path: &str, errors: &mut Vec<FieldError>) -> Selector {
+    Selector::compile(selector, path).unwrap_or_else(|problems| {
         errors.extend(problems);
         Selector::default()
     })
 }
 
-/// A Publication must not set labels that identify an object.
+/// Checks `spec.labels`, which must not set labels that identify an object.
 fn labels(labels: &BTreeMap<String, String>, errors: &mut Vec<FieldError>) {
     errors.extend(validate_labels(labels, "spec.labels"));
     for key in labels.keys() {

@@ -9,18 +9,18 @@ use futures::StreamExt;
 use futures::stream;
 
 use super::deed::{Change, Task};
-use super::make::{MadeSlices, SliceDeed};
+use super::make::{ComputedSlices, SliceTask};
 use super::outlet::Outlet;
 
-/// Number of writes that are under way at once.
+/// Highest number of concurrent writes.
 const PARALLEL: usize = 16;
 
 /// Reason why a write failed.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// Another client has created an object of that name.
+    /// An object with this name belongs to another client, whose name this is.
     Foreign(String),
-    /// The object has changed in between, and is checked again.
+    /// The object has changed in the meantime, and is checked again.
     Moved,
     /// The write was refused.
     Refused(String),
@@ -36,23 +36,23 @@ impl From<CommitError> for Trouble {
     }
 }
 
-/// Outcome for one object: its new revision.
+/// Outcome for one object: its new revision, or the reason why the write failed.
 pub(super) type Outcome = (Key, Result<Revision, Trouble>);
 
 /// Writes `changes`, in no order.
 pub(super) async fn write(outlet: &dyn Outlet, changes: Vec<Change>) -> Vec<Outcome> {
     let all = stream::iter(changes).map(|change| async move {
         let key = change.key.clone();
-        (key, one(outlet, change).await)
+        (key, write_one(outlet, change).await)
     });
     all.buffer_unordered(PARALLEL).collect().await
 }
 
-/// Deletes the objects at `keys` that are in `shown`, in no order.
-pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collection) -> Vec<Outcome> {
+/// Deletes the objects at `keys` that are in `stored`, in no order.
+pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, stored: &Collection) -> Vec<Outcome> {
     let existing = keys.into_iter().filter_map(|key| {
-        let object = shown.get(&key.namespace, &key.name)?;
-        // An object that is being deleted only waits for its finalizers: it is skipped.
+        let object = stored.get(&key.namespace, &key.name)?;
+        // An object that is being deleted is skipped, since it only waits for its finalizers.
         let base = object
             .meta()
             .deletion_timestamp()
@@ -61,64 +61,64 @@ pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collecti
         Some((key, base))
     });
     let all = stream::iter(existing).map(|(key, base)| async move {
-        let deleted = outlet.delete(&key, base).await;
-        (key, deleted.map(|()| base).map_err(Trouble::from))
+        let result = outlet.delete(&key, base).await;
+        (key, result.map(|()| base).map_err(Trouble::from))
     });
     all.buffer_unordered(PARALLEL).collect().await
 }
 
 /// Outcome for a decision.
-pub(super) struct DoneSlices {
+pub(super) struct SliceResults {
     /// The demand.
     pub(super) demand: Key,
     /// The slices that stay or are added.
     pub(super) slices: Vec<Key>,
-    /// Outcomes of its slices. In each namespace, the first failure ends the writes.
+    /// Outcomes of the slices. In each namespace, the first failure ends the writes.
     pub(super) outcomes: Vec<Outcome>,
 }
 
 /// Writes the slices of each of `decisions`.
-pub(super) async fn slices(outlet: &dyn Outlet, decisions: Vec<MadeSlices>) -> Vec<DoneSlices> {
+pub(super) async fn slices(outlet: &dyn Outlet, decisions: Vec<ComputedSlices>) -> Vec<SliceResults> {
     let all = stream::iter(decisions).map(|slices| decision(outlet, slices));
     all.buffer_unordered(PARALLEL).collect().await
 }
 
-/// Writes the slices of one decision. Additions come before removals, so that the writes end at the
-/// first failure.
-async fn decision(outlet: &dyn Outlet, slices: MadeSlices) -> DoneSlices {
-    let mut done = DoneSlices {
+/// Writes the slices of one decision. In each namespace, the first failure ends the writes, so that no
+/// cluster is removed before the earlier additions have succeeded.
+async fn decision(outlet: &dyn Outlet, slices: ComputedSlices) -> SliceResults {
+    let mut results = SliceResults {
         demand: slices.demand,
         slices: slices.slices,
         outcomes: Vec::new(),
     };
-    let mut stopped = HashSet::new();
-    for deed in slices.deeds {
-        let (SliceDeed::Put(key, _) | SliceDeed::Delete(key, _)) = &deed;
+    let mut failed_namespaces = HashSet::new();
+    for task in slices.tasks {
+        let (SliceTask::Put(key, _) | SliceTask::Delete(key, _)) = &task;
         let key = key.clone();
-        if stopped.contains(&key.namespace) {
+        if failed_namespaces.contains(&key.namespace) {
             continue;
         }
-        let outcome = match deed {
-            SliceDeed::Put(_, Task::Nothing) => continue,
-            SliceDeed::Put(_, Task::Write(change)) => one(outlet, change).await,
-            SliceDeed::Put(_, Task::Leaving) => Err(Trouble::Moved),
-            SliceDeed::Put(_, Task::Foreign(maker)) => Err(Trouble::Foreign(maker)),
-            SliceDeed::Delete(key, base) => {
-                let deleted = outlet.delete(&key, base).await;
-                deleted.map(|()| base).map_err(Trouble::from)
+        let outcome = match task {
+            SliceTask::Put(_, Task::Nothing) => continue,
+            SliceTask::Put(_, Task::Write(change)) => write_one(outlet, change).await,
+            SliceTask::Put(_, Task::Terminating) => Err(Trouble::Moved),
+            SliceTask::Put(_, Task::Foreign(owner)) => Err(Trouble::Foreign(owner)),
+            SliceTask::Delete(key, base) => {
+                let result = outlet.delete(&key, base).await;
+                result.map(|()| base).map_err(Trouble::from)
             }
         };
         if outcome.is_err() {
-            stopped.insert(key.namespace.clone());
+            failed_namespaces.insert(key.namespace.clone());
         }
-        done.outcomes.push((key, outcome));
+        results.outcomes.push((key, outcome));
     }
-    done
+    results
 }
 
-/// Writes one object. A new object has to exist before its status is written. Of an existing object the
-/// status comes first, since the digest of the object has the names of the status fields.
-async fn one(outlet: &dyn Outlet, change: Change) -> Result<Revision, Trouble> {
+/// Writes one object. A new object has to exist before its status is written. The status of an existing
+/// object is written first, since the digest in the object has the names of the status fields.
+async fn write_one(outlet: &dyn Outlet, change: Change) -> Result<Revision, Trouble> {
     let Change {
         key,
         main,
@@ -134,10 +134,10 @@ async fn one(outlet: &dyn Outlet, change: Change) -> Result<Revision, Trouble> {
         None => [main, status],
         Some(_) => [status, main],
     };
-    let mut at = base;
+    let mut revision = base;
     for (subresource, config) in parts.into_iter().flatten() {
-        let object = outlet.apply(&key, subresource, &config, at).await?;
-        at = Some(object.revision());
+        let object = outlet.apply(&key, subresource, &config, revision).await?;
+        revision = Some(object.revision());
     }
-    Ok(at.unwrap_or_default())
+    Ok(revision.unwrap_or_default())
 }

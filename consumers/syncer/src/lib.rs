@@ -6,7 +6,7 @@
 //!   writes on a hub.
 //! - [`process`] is `berth syncer` at the workload cluster: it copies the objects of the view to the
 //!   cluster, and their status back.
-//! - [`rights`] are the RBAC objects for both.
+//! - [`rights`] has the RBAC objects for both.
 //!
 //! Start reading at [`view`] (the hub's side) or [`process`] (the cluster's).
 //!

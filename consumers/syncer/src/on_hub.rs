@@ -13,7 +13,7 @@ use berth_hub::HubCommitter;
 
 use crate::view::Home;
 
-/// End of a refusal because of missing rights.
+/// Text at the end of a refusal because of missing rights.
 const REMEDY: &str = "; `berth syncer-rights --identifier` renders what is missing";
 
 /// The hub as the home of the objects that syncers see.
@@ -22,22 +22,19 @@ pub struct OnHub(pub Arc<HubCommitter>);
 #[async_trait]
 impl Origin for OnHub {
     async fn write(&self, write: OriginWrite<'_>) -> Result<Arc<Object>, CommitError> {
-        let planned = Write {
+        let update = Write {
             verb: Verb::Update,
             key: write.key.clone(),
             subresource: write.subresource,
             object: write.object,
             base: Some(write.current.revision()),
         };
-        let result = self
-            .0
-            .write_alone(&write.user.name, &planned, write.dry_run)
-            .await;
+        let result = self.0.write_alone(&write.user.name, &update, write.dry_run).await;
         result.map_err(with_remedy)
     }
 }
 
-/// The Status of a syncer's failed write; for a missing right, with the remedy.
+/// The error of a syncer's failed write. For a missing right, the message has the remedy.
 fn with_remedy(mut error: CommitError) -> CommitError {
     if error.why == WriteRefusal::Forbidden {
         error.status.message.push_str(REMEDY);

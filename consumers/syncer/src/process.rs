@@ -86,28 +86,28 @@ pub async fn run(args: SyncerArgs) -> Result<()> {
     let ends = Ends::connect(&args).await?;
     let stop = CancellationToken::new();
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let signalled = stop.clone();
-    let listening = tokio::spawn(async move {
+    let stop_on_signal = stop.clone();
+    let signal_task = tokio::spawn(async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        signalled.cancel();
+        stop_on_signal.cancel();
     });
     let result = sync(&args, &ends, &stop).await;
-    listening.abort();
+    signal_task.abort();
     result
 }
 
-/// Runs one session after the other, until `stop`.
+/// Runs one session after the other, until `stop` is cancelled.
 async fn sync(args: &SyncerArgs, ends: &Ends, stop: &CancellationToken) -> Result<()> {
     let mut pause = PAUSES.0;
     while !stop.is_cancelled() {
-        let started = tokio::select! {
+        let session = tokio::select! {
             () = stop.cancelled() => break,
-            started = Session::begin(args, ends) => started,
+            session = Session::begin(args, ends) => session,
         };
-        match started {
+        match session {
             Ok(session) => {
                 pause = PAUSES.0;
                 // A closed output does not matter.

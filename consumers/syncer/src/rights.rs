@@ -41,40 +41,44 @@ pub fn on_hub(resources: Vec<GroupResource>) -> Value {
     role(ON_HUB, &rules(resources, &["status"], &["update"]))
 }
 
-/// The rights of one syncer. With the syncer's identifier also the rights of Berth to act for it on a
-/// hub.
+/// The rights of one syncer. Where `args` has the syncer's identifier, also the rights of Berth to act for
+/// the syncer on a hub.
 #[must_use]
 pub fn syncer_rights(args: &SyncerRightsArgs) -> Vec<Value> {
     let suffix = format!(".{DIALECT}");
     let cluster = args.target.strip_suffix(&suffix).unwrap_or(&args.target);
     let syncer = format!("berth:syncer:{cluster}");
-    let may = |group: &str, resource: String, names: &str, verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "resourceNames": [names], "verbs": verbs});
+    let rule = |group: &str, resource: String, names: &str, verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "resourceNames": [names], "verbs": verbs});
     let (group, plural) = (WORKLOAD_CLUSTERS.group, WORKLOAD_CLUSTERS.resource);
     let own = [
-        may(
+        rule(
             GROUP,
             "targets/proxy".to_owned(),
             &format!("{cluster}{suffix}"),
             &["get", "update", "patch"],
         ),
-        may(group, plural.to_owned(), cluster, &["get"]),
-        may(group, format!("{plural}/status"), cluster, &["patch"]),
+        rule(group, plural.to_owned(), cluster, &["get"]),
+        rule(group, format!("{plural}/status"), cluster, &["patch"]),
         // The uid of this namespace identifies the hub.
-        may("", "namespaces".to_owned(), "kube-system", &["get"]),
+        rule("", "namespaces".to_owned(), "kube-system", &["get"]),
     ];
-    let person = |name: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name});
-    let mut objects = vec![role(&syncer, &own), bound(&syncer, &syncer, &person(&args.user))];
+    let user_subject =
+        |name: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name});
+    let mut objects = vec![
+        role(&syncer, &own),
+        bound(&syncer, &syncer, &user_subject(&args.user)),
+    ];
     let Some(identifier) = &args.identifier else {
         return objects;
     };
     let actor = user(identifier);
     let impersonator = format!("{syncer}:impersonator");
-    let impersonate = may("", "users".to_owned(), &actor, &["impersonate"]);
+    let impersonate = rule("", "users".to_owned(), &actor, &["impersonate"]);
     let account = json!({"kind": "ServiceAccount", "name": args.service, "namespace": args.namespace});
     objects.extend([
         role(&impersonator, &[impersonate]),
         bound(&impersonator, &impersonator, &account),
-        bound(&actor, ON_HUB, &person(&actor)),
+        bound(&actor, ON_HUB, &user_subject(&actor)),
     ]);
     objects
 }

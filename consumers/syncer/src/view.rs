@@ -66,8 +66,8 @@ pub struct SyncerObjects {
 /// The SchedulerConfiguration in force of a system; `None` where the defaults apply.
 pub type ConfigurationReader = Arc<dyn Fn(&str) -> Option<Arc<Object>> + Send + Sync>;
 
-/// Adds `targets/proxy` to `groups`, over the objects in `shown`, if kcp is one of `dialects`. Returns
-/// the views behind it, which [`SyncerViews::spawn`] keeps up to date.
+/// Adds `targets/proxy` to `groups`, over the objects in `shown`, if kcp is one of `dialects`. Returns the
+/// views that the subresource serves, which [`SyncerViews::spawn`] keeps up to date.
 pub fn attach<'a>(
     groups: &mut [Group],
     shown: SyncerObjects,
@@ -162,14 +162,14 @@ impl SyncerViews {
         if let Some(view) = views.get(name).filter(|view| view.is_for(cluster, &synced)) {
             return Ok(Arc::clone(&view.api));
         }
-        let (own, advanced) = (identifier(cluster.meta()).to_owned(), is_advanced(cluster));
+        let (own_identifier, advanced) = (identifier(cluster.meta()).to_owned(), is_advanced(cluster));
         let ended = CancellationToken::new();
         let term = Term {
             cluster: name.into(),
             since: self.shown.source.revision(),
             ended: ended.clone(),
         };
-        let rules = SyncerRules::new(&own, advanced, &self.shown, &synced, term);
+        let rules = SyncerRules::new(&own_identifier, advanced, &self.shown, &synced, term);
         let codec = Some(Arc::new(Protobuf) as Arc<_>);
         let api = Arc::new(ViewApi::new(
             &self.shown.registry,
@@ -179,7 +179,7 @@ impl SyncerViews {
             codec,
         )?);
         let view = View {
-            identifier: own,
+            identifier: own_identifier,
             advanced,
             synced,
             api: Arc::clone(&api),

@@ -63,7 +63,7 @@ fn crate_at(package: &Value) -> String {
     format!("{}@{}", text(package, "name"), text(package, "version"))
 }
 
-/// The identifier of a package, of the letters that SPDX allows.
+/// The identifier of a package, in the characters that SPDX allows.
 fn id(package: &Value) -> String {
     let name = format!("{}-{}", text(package, "name"), text(package, "version"));
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-');
@@ -121,7 +121,7 @@ fn package(package: &Value, sums: &BTreeMap<String, &str>) -> Value {
 /// The relationships of the document: the program that it describes, and each package with the packages that
 /// are linked into it. They are sorted, and each occurs once.
 fn relationships(metadata: &Value, ids: &BTreeMap<&str, String>, program: &str) -> Vec<Value> {
-    let mut pairs = BTreeSet::from([(program, "DESCRIBES", "SPDXRef-DOCUMENT")]);
+    let mut triples = BTreeSet::from([(program, "DESCRIBES", "SPDXRef-DOCUMENT")]);
     for node in metadata["resolve"]["nodes"].as_array().into_iter().flatten() {
         let Some(from) = ids.get(text(node, "id")) else {
             continue;
@@ -130,10 +130,10 @@ fn relationships(metadata: &Value, ids: &BTreeMap<&str, String>, program: &str) 
             let kinds = dependency["dep_kinds"].as_array();
             let is_linked = kinds.is_some_and(|kinds| kinds.iter().any(|one| one["kind"].is_null()));
             if let Some(to) = ids.get(text(dependency, "pkg")).filter(|_| is_linked) {
-                pairs.insert((to, "DEPENDS_ON", from));
+                triples.insert((to, "DEPENDS_ON", from));
             }
         }
     }
     let relationship = |(to, how, from): (&str, &str, &str)| json!({"spdxElementId": from, "relationshipType": how, "relatedSpdxElement": to});
-    pairs.into_iter().map(relationship).collect()
+    triples.into_iter().map(relationship).collect()
 }

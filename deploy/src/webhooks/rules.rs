@@ -23,8 +23,7 @@ pub(super) struct Entry {
     pub(super) label: Option<&'static str>,
 }
 
-/// All webhooks, in a fixed order. There are none for objects that Berth stores itself, which it guards
-/// in-process.
+/// All webhooks, in a fixed order. Objects that Berth stores have no webhooks: Berth guards them in-process.
 pub(super) fn of(installation: &Installation) -> Vec<Entry> {
     let owned = installation.owned_resources();
     let mut entries = configuration();
@@ -49,8 +48,8 @@ pub(super) fn of(installation: &Installation) -> Vec<Entry> {
     entries
 }
 
-/// Webhooks for configurations, which Berth validates beyond their schema. An invalid configuration
-/// that is stored all the same leaves the last valid one in force.
+/// Webhooks for configurations, which Berth validates beyond their schema. If an invalid configuration is
+/// stored nevertheless, the last valid configuration stays in force.
 fn configuration() -> Vec<Entry> {
     let entry = |name, resource, label| Entry {
         dialect: "config",
@@ -85,7 +84,7 @@ fn place_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
         };
         let has_place = cel::filled(&own.place);
         [
-            // The webhook only warns. It does not write the place, since it could not reserve it.
+            // The webhook only warns. It does not write the place, since it could not reserve the capacity.
             rule(
                 "forewarn",
                 vec![Condition::new("has-no-place", format!("!({has_place})"))],
@@ -118,8 +117,8 @@ fn reserved(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     }]
 }
 
-/// Rules for objects that must agree with others. Their own system checks this, too, so that nothing waits
-/// for Berth.
+/// Rules for objects that must agree with others. Their own system checks this, too, also for writes that pass
+/// while Berth is unavailable.
 fn agreement_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let resources: Vec<GroupResource> = dialect.guarded().judges.to_vec();
     if resources.is_empty() {
@@ -138,8 +137,8 @@ fn agreement_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     }]
 }
 
-/// Rules for objects that are not deleted while they are used. Their own system protects them, too, so
-/// that nothing waits for Berth.
+/// Rules for objects that are not deleted while they are used. Their own system protects them, too, also while
+/// Berth is unavailable.
 fn protected(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let mut resources: Vec<GroupResource> = dialect
         .guarded()

@@ -12,7 +12,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// No candidate of `count`.
+    /// The empty set for `count` candidates.
     pub fn none(count: Ix) -> Self {
         Self {
             words: vec![0; (count as usize).div_ceil(64)],
@@ -20,7 +20,7 @@ impl Bits {
         }
     }
 
-    /// Every candidate of `count`.
+    /// The set of all `count` candidates.
     pub fn all(count: Ix) -> Self {
         let mut bits = Self {
             words: vec![u64::MAX; (count as usize).div_ceil(64)],
@@ -56,16 +56,16 @@ impl Bits {
     pub fn copy(&mut self, to: Ix, other: &Self, range: Range<Ix>) {
         let (mut from, mut to) = (range.start, to);
         while from < range.end {
-            // The number of candidates that fit into the present word.
-            let many = (64 - to % 64).min(range.end - from);
-            let mask = u64::MAX >> (64 - many);
+            // The number of candidates that fit into the current word.
+            let fitting = (64 - to % 64).min(range.end - from);
+            let mask = u64::MAX >> (64 - fitting);
             self.words[(to / 64) as usize] |= (other.word(from) & mask) << (to % 64);
-            from += many;
-            to += many;
+            from += fitting;
+            to += fitting;
         }
     }
 
-    /// The 64 candidates from `candidate` on.
+    /// The bits of the 64 candidates from `candidate` on.
     fn word(&self, candidate: Ix) -> u64 {
         let (place, offset) = ((candidate / 64) as usize, candidate % 64);
         let low = self.words[place] >> offset;
@@ -77,22 +77,22 @@ impl Bits {
 
     /// Adds all members of `other`.
     pub fn unite(&mut self, other: &Self) {
-        for (word, more) in self.words.iter_mut().zip(&other.words) {
-            *word |= more;
+        for (word, other_word) in self.words.iter_mut().zip(&other.words) {
+            *word |= other_word;
         }
     }
 
     /// Removes all members that are not in `other`.
     pub fn intersect(&mut self, other: &Self) {
-        for (word, only) in self.words.iter_mut().zip(&other.words) {
-            *word &= only;
+        for (word, other_word) in self.words.iter_mut().zip(&other.words) {
+            *word &= other_word;
         }
     }
 
     /// Removes all members of `other`.
     pub fn subtract(&mut self, other: &Self) {
-        for (word, less) in self.words.iter_mut().zip(&other.words) {
-            *word &= !less;
+        for (word, other_word) in self.words.iter_mut().zip(&other.words) {
+            *word &= !other_word;
         }
     }
 

@@ -26,7 +26,7 @@ impl Interner {
         self.numbers.get(text).copied()
     }
 
-    /// Number of texts. All their numbers are smaller.
+    /// Number of texts, which is greater than all assigned numbers.
     pub fn count(&self) -> u32 {
         u32::try_from(self.numbers.len()).unwrap_or(u32::MAX)
     }

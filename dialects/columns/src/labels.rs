@@ -1,6 +1,6 @@
-//! The labels (or other pairs of key and value) of all clusters: each key with its clusters and their
-//! values. So a selector is matched with the whole fleet in one pass per requirement, and the domains of a
-//! topology are small integers.
+//! The labels (or other pairs of key and value) of all clusters: each key with its clusters and their values.
+//! A selector is matched with the whole fleet in one pass per requirement, and the domains of a topology are
+//! small integers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -11,7 +11,7 @@ use berth_scheduling::Ix;
 use crate::Bits;
 use crate::Renumbering;
 
-/// Every key with its values.
+/// Every key with its values and the clusters that have them.
 #[derive(Clone, Debug, Default)]
 pub struct Labels(imbl::HashMap<Arc<str>, Arc<Label>>);
 
@@ -30,7 +30,7 @@ struct Label {
 /// values.
 #[derive(Clone, Debug)]
 struct Holders {
-    /// The start of each value's candidates, and finally the end of the last.
+    /// The start of each value's candidates, followed by the end of the last value's candidates.
     starts: Vec<u32>,
     candidates: Vec<Ix>,
 }
@@ -70,7 +70,7 @@ pub const NO_DOMAIN: u32 = u32::MAX;
 pub struct Domains {
     /// The domain of each candidate, or [`NO_DOMAIN`].
     pub of: Vec<u32>,
-    /// Number of domains with a cluster; they are numbered from 0.
+    /// Number of domains with a cluster; the domains are numbered from 0.
     pub count: usize,
 }
 
@@ -234,8 +234,8 @@ impl Label {
         }
     }
 
-    /// Drops values that no cluster has any more, once they outnumber the entries: the values of a label may
-    /// change for ever.
+    /// Drops values that no cluster has any more, once there are over 64 more values than twice the entries.
+    /// Otherwise a label whose values change all the time would grow without limit.
     fn compact(&mut self) {
         if self.values.len() <= 2 * self.entries.len() + 64 {
             return;

@@ -73,11 +73,11 @@ impl Renumbering {
         Self { stretches, count: to }
     }
 
-    /// The numbers of the new candidates, for the arguments of [`Renumbering::new`].
+    /// The numbers of the new candidates. `removed` and `added` are the arguments of [`Renumbering::new`].
     pub fn fresh(&self, removed: &[Ix], added: &[Ix]) -> Vec<Ix> {
         let number = |(earlier, &place): (Ix, &Ix)| {
-            let left = removed.partition_point(|&other| other < place);
-            place + earlier - Ix::try_from(left).unwrap_or(Ix::MAX)
+            let removed_before = removed.partition_point(|&other| other < place);
+            place + earlier - Ix::try_from(removed_before).unwrap_or(Ix::MAX)
         };
         (0..).zip(added).map(number).collect()
     }
@@ -106,13 +106,13 @@ impl Renumbering {
         let mut moved = Vec::with_capacity(entries.len() + more.len());
         let mut more = more.into_iter().peekable();
         let mut stretches = self.stretches.iter();
-        let mut here = stretches.next();
+        let mut current = stretches.next();
         for entry in entries {
             let old = entry.number();
-            while here.is_some_and(|stretch| stretch.end <= old) {
-                here = stretches.next();
+            while current.is_some_and(|stretch| stretch.end <= old) {
+                current = stretches.next();
             }
-            let Some(stretch) = here.filter(|stretch| stretch.start <= old) else {
+            let Some(stretch) = current.filter(|stretch| stretch.start <= old) else {
                 continue;
             };
             let new = old - stretch.start + stretch.to;

@@ -12,8 +12,8 @@ pub struct UnusableObjects(imbl::OrdMap<Key, Arc<str>>);
 
 impl UnusableObjects {
     /// Records whether the object at `key` could be parsed, and returns the result if it could.
-    pub fn note<T>(&mut self, key: &Key, read: Result<T, impl Display>) -> Option<T> {
-        match read {
+    pub fn note<T>(&mut self, key: &Key, result: Result<T, impl Display>) -> Option<T> {
+        match result {
             Ok(value) => {
                 self.0.remove(key);
                 Some(value)
@@ -40,7 +40,7 @@ impl UnusableObjects {
         self.0.get(key).map(ToString::to_string)
     }
 
-    /// The keys of the objects.
+    /// The keys of the objects that could not be parsed.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
         self.0.keys()
     }

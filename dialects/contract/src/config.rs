@@ -33,7 +33,7 @@ pub fn is_stored_form(file: &Value) -> bool {
 /// the dialect and the dialect's part of a SchedulerConfiguration.
 ///
 /// # Errors
-/// When the file is neither, or all errors of its configuration, with paths in the file.
+/// One error when the file is neither; otherwise all errors of its configuration, with paths in the file.
 pub fn from_file(
     dialects: &[Arc<dyn Dialect>],
     file: &Value,
@@ -74,7 +74,7 @@ fn recognize(
         .ok_or_else(|| {
             let mut detail = "is neither a SchedulerConfiguration nor a configuration file of a dialect".to_owned();
             if let ("ConfigMap", Some(data)) = (file["kind"].as_str().unwrap_or_default(), file["data"].as_object()) {
-                // A ConfigMap: operators keep the file as one of its keys.
+                // Systems keep such a file as the value of one of a ConfigMap's keys.
                 let keys: Vec<&str> = data.keys().take(KEYS).map(String::as_str).collect();
                 detail.push_str(&format!(
                     ": it is a ConfigMap, and the file is the text below one of its keys ({}); give that text as a file of its own: \

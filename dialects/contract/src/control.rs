@@ -1,5 +1,5 @@
-//! Directions of a dialect to the controller that keeps its decisions current: its pace, and its
-//! Kubernetes events. Pure, like everything here.
+//! Directions of a dialect to the controller that keeps its decisions current: its pace, and its Kubernetes
+//! events. Pure, like the rest of this crate.
 
 use std::time::Duration;
 

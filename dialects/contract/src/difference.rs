@@ -3,8 +3,8 @@
 //!
 //! Pure, over two [`Report`]s of one demand: before and after a change, yesterday and today, one fleet and
 //! another. Ranks are not compared, since one better cluster moves every rank below it. The sentences about
-//! feasible clusters that were not picked are not compared either, as they only count other clusters; their
-//! tokens are.
+//! feasible clusters that were not picked are not compared either, since they are about the picked clusters;
+//! their tokens are compared.
 
 use std::collections::BTreeMap;
 
@@ -223,7 +223,7 @@ fn of_one(name: &str, from: Option<&Candidate>, to: Option<&Candidate>) -> Optio
         let differs = |entry: &&&RejectionEntry| !others.iter().any(|other| same_reason(entry, other));
         these.iter().filter(differs).map(|&entry| entry.clone()).collect()
     };
-    let found = CandidateDifference {
+    let changes = CandidateDifference {
         cluster_name: name.to_owned(),
         target: target(to)
             .filter(|name| !name.is_empty())
@@ -245,20 +245,21 @@ fn of_one(name: &str, from: Option<&Candidate>, to: Option<&Candidate>) -> Optio
         appeared: only(&new, &old),
         gone: only(&old, &new),
     };
-    let same = found.verdict.is_none()
-        && found.amount.is_none()
-        && found.score.is_none()
-        && found.scores.is_empty()
-        && found.appeared.is_empty()
-        && found.gone.is_empty();
-    (!same).then_some(found)
+    let is_equal = changes.verdict.is_none()
+        && changes.amount.is_none()
+        && changes.score.is_none()
+        && changes.scores.is_empty()
+        && changes.appeared.is_empty()
+        && changes.gone.is_empty();
+    (!is_equal).then_some(changes)
 }
 
 fn reasons(side: Option<&Candidate>) -> Vec<&RejectionEntry> {
     side.map_or(Vec::new(), |candidate| candidate.rejections.iter().collect())
 }
 
-/// The sentence about a feasible cluster that was not picked (it has no plugin) counts others.
+/// Whether two reasons are equal. A reason without a plugin is the reason of a feasible cluster that was not
+/// picked. Its sentence is about the picked clusters, and is not compared.
 fn same_reason(one: &RejectionEntry, other: &RejectionEntry) -> bool {
     one.plugin == other.plugin
         && one.reason == other.reason

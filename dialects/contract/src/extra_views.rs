@@ -10,8 +10,8 @@ use crate::facts::{Facts, Producer};
 pub struct ExtraViews {
     /// Resources of the system that ordinary users may read, in addition to the demands.
     pub readable: &'static [GroupResource],
-    /// Namespaced kinds that describe clusters: a user who may read a decision may see their names, in
-    /// any namespace.
+    /// Namespaced kinds that describe clusters: a user who may read a decision may see the names of these
+    /// objects, in any namespace.
     pub of_clusters: &'static [GroupResource],
     /// Function that reads the facts of a cluster from a cluster-like object.
     pub facts: fn(&Value) -> Facts,

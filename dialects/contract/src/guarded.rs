@@ -28,7 +28,7 @@ pub struct GuardedResources {
     pub judges: &'static [GroupResource],
     /// Resources whose new objects get fields from other objects, where Berth stores the resource.
     pub completes: &'static [GroupResource],
-    /// Resources some of whose objects are reserved for the scheduler.
+    /// Resources with objects that are reserved for the scheduler.
     pub reserves: &'static [GroupResource],
 }
 

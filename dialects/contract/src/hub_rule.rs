@@ -33,7 +33,7 @@ pub struct HubRule {
     pub operations: &'static [Operation],
     /// The phase of admission: before or after the object may be changed.
     pub phase: Phase,
-    /// Conditions of the question: the hub asks if all of them are true.
+    /// Conditions for calling the webhook: all of them have to be true.
     pub conditions: Vec<Condition>,
 }
 

@@ -95,8 +95,8 @@ pub trait Targets {
         })
     }
 
-    /// Whether [`Targets::target_name`] is the cluster name itself for every target. Then candidates
-    /// are in the order of both.
+    /// Whether [`Targets::target_name`] is the cluster name itself for every target. Candidates are then in
+    /// the order of both names.
     fn has_plain_names(&self) -> bool {
         false
     }
@@ -104,8 +104,9 @@ pub trait Targets {
     /// Returns the view of a target.
     fn target(&self, candidate: Ix, now: Timestamp) -> TargetView;
 
-    /// [`Targets::target_name`] and [`Targets::target`] of the cluster with this name, for callers that follow
-    /// single targets. Some dialects number candidates only for decisions; this method does not need numbers.
+    /// [`Targets::target_name`] and [`Targets::target`] of the cluster with this name, for callers that
+    /// follow single targets. Some dialects number candidates only for decisions; this method does not need
+    /// numbers.
     fn target_of(&self, cluster_name: &str, now: Timestamp) -> Option<(String, TargetView)> {
         let candidate = self.candidate(cluster_name)?;
         Some((self.target_name(candidate), self.target(candidate, now)))
@@ -167,8 +168,8 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// reasons.
     fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>>;
 
-    /// The writes of a binding, in order. Every prefix of them is a valid state, and a later decision
-    /// completes it.
+    /// The writes of a binding, in order. Every prefix of the writes leaves a valid state, which a later
+    /// decision completes.
     fn writes(&self, decision: &Decision) -> Vec<Write>;
 
     /// Returns the part that tells the controller how to keep decisions current.
@@ -294,6 +295,7 @@ pub trait Guards {
     /// (Gardener's `shoots/binding`), and sets the fields that the system sets in such a write. Returns the
     /// fences of the write, as [`Decision::fences`]. Systems without such a subresource do nothing.
     ///
+    /// # Errors
     /// Objections to the binding.
     fn own_binding(
         &self,

@@ -3,7 +3,7 @@
 //!
 //! A dialect is pure. It names the kinds that it serves, folds changes of objects into an [`Inventory`], and
 //! decides on a snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text is created only in the
-//! view ([`report`]). Nothing here knows storage, HTTP or a clock. Start reading at [`dialect`].
+//! view ([`report`]). This crate uses no storage, HTTP or clock. Start reading at [`dialect`].
 //!
 //! The differences of two reports, for example, follow from their contents alone:
 //!

@@ -3,7 +3,7 @@
 /// Highest number of names that a sentence lists.
 const LISTED: usize = 10;
 
-/// Returns the first names and the number of further ones; `no cluster` for an empty list.
+/// Returns the first names and the number of further names; `no cluster` for an empty list.
 pub fn clusters<'a>(all: impl ExactSizeIterator<Item = &'a str>) -> String {
     let count = all.len();
     if count == 0 {

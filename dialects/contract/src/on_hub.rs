@@ -28,14 +28,14 @@ pub struct OnHub {
     /// addition to its demands ([`Dialect::demands`](crate::Dialect::demands)) and to the resources reserved
     /// for it ([`GuardedResources::reserves`](crate::GuardedResources::reserves)).
     pub records: &'static [GroupResource],
-    /// The users that the system's own programs write as, unless its SchedulerConfiguration names others
+    /// The user names of the system's own programs, unless its SchedulerConfiguration names others
     /// ([`SystemUsers`](crate::SystemUsers)).
     pub users: &'static [&'static str],
     /// The system's own scheduler, where it has one.
     pub scheduler: Option<OwnScheduler>,
-    /// Returns the test of a resource some of whose objects do not concern this dialect. An object concerns
-    /// it if the object passes the test, or its namespace does; others are not copied. `None`: all objects
-    /// concern this dialect.
+    /// Returns the test for objects of a resource, where some of these objects do not concern this dialect.
+    /// An object concerns the dialect if the object or its namespace passes the test; other objects are not
+    /// copied. `None`: all objects concern this dialect.
     pub concern: Option<fn(GroupResource) -> Option<Concern>>,
 }
 

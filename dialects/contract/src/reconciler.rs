@@ -1,7 +1,7 @@
 //! A dialect's further controllers, *reconcilers*: they carry out decisions, and report states (kcp's
 //! namespace and resource controllers).
 //!
-//! A reconciler is pure, like everything here: it computes the keys that a change makes due, and the
+//! A reconciler is pure, like the rest of this crate: it computes the keys that a change makes due, and the
 //! writes for one key. The engine runs it: one queue of due keys with back-off and alarms, bounded
 //! parallelism, and writes guarded by the revisions on which they are based.
 

@@ -75,8 +75,8 @@ pub struct Places {
     picked: Vec<bool>,
     /// The amount of each candidate; empty where the system divides nothing.
     amounts: Vec<i64>,
-    /// The start of each candidate's refusals among the refusals of the decision, and finally the end of the
-    /// last.
+    /// The start of each candidate's refusals among the refusals of the decision, followed by the end of the
+    /// last candidate's refusals.
     refusals: Vec<u32>,
 }
 
@@ -194,13 +194,13 @@ pub struct View<'a> {
     pub inventory: &'a dyn Inventory,
     /// The decision.
     pub decision: &'a Decision,
-    /// Places of its candidates.
+    /// Places of the candidates.
     pub places: &'a Places,
 }
 
 impl View<'_> {
-    /// All considered targets: in rank order, then those [nearest] to fitting first; then the names of
-    /// missing clusters.
+    /// All considered targets: targets with a rank in rank order, then the other targets, the [nearest] to
+    /// fitting first; then the names of missing clusters.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let rest = match self.considered_count() {
@@ -371,13 +371,13 @@ impl View<'_> {
         // A set, since both lists may be as long as the list of targets.
         let current = self.decision.current.iter();
         let mut current_names: HashSet<&str> = current.map(|current| &*current.cluster_name).collect();
-        // A restored cluster was on its way out before.
-        let restored = self
+        // A cluster that is bound or restored although it has a binding was on its way out before.
+        let renewed = self
             .decision
             .changes
             .iter()
             .filter(|change| matches!(change.action, crate::Action::Bind | crate::Action::Restore));
-        restored.for_each(|change| {
+        renewed.for_each(|change| {
             current_names.remove(&*change.cluster_name);
         });
         let picks = self.decision.solved.picked.iter();
@@ -469,7 +469,7 @@ impl View<'_> {
         }
     }
 
-    /// Reason why `candidate` is refused, or not picked.
+    /// Reasons why `candidate` is refused, or not picked.
     fn reasons(&self, candidate: u32, refusals: &[Rejection]) -> Vec<RejectionEntry> {
         let refused = refusals.iter().map(|refusal| self.refusal(candidate, refusal));
         refused.chain(self.passed_over(candidate, refusals)).collect()

@@ -10,7 +10,7 @@ use crate::remedy::{Remedy, Whose};
 use crate::view::Taint;
 
 /// Highest number of taints that a sentence names.
-const NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 impl fmt::Display for Taint {
     /// Writes `key=value:effect` as `kubectl taint` does, without empty parts.
@@ -32,7 +32,7 @@ impl fmt::Display for Taint {
 pub fn untolerated(taints: impl IntoIterator<Item = Taint>) -> String {
     let named: Vec<String> = taints
         .into_iter()
-        .take(NAMED)
+        .take(MAX_NAMED)
         .map(|taint| taint.to_string())
         .collect();
     match named.as_slice() {
@@ -59,8 +59,8 @@ pub fn toleration(taint: &Taint) -> Value {
     toleration
 }
 
-/// Returns the remedy that removes `taint` from the target `object`, which is at `key` and of `kind`. The
-/// taint is number `place` among the entries of `spec.taints` that `counts` accepts.
+/// Returns the remedy that removes `taint` from the target `object`, which is at `key` and of `kind`. `place`
+/// is the index of the taint among the entries of `spec.taints` that `counts` accepts.
 #[must_use]
 pub fn removal(
     taint: &Taint,
@@ -73,8 +73,8 @@ pub fn removal(
         let Some(taints) = target["spec"]["taints"].as_array_mut() else {
             return;
         };
-        let found = (0..taints.len()).filter(|&at| counts(&taints[at])).nth(place);
-        if let Some(at) = found {
+        let index = (0..taints.len()).filter(|&at| counts(&taints[at])).nth(place);
+        if let Some(at) = index {
             taints.remove(at);
         }
     });

@@ -29,7 +29,7 @@ pub struct Quantities {
 /// One target.
 #[derive(Clone, Debug)]
 pub struct TargetView {
-    /// The object the target is.
+    /// The cluster-like object of the target.
     pub object: Arc<Object>,
     /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
@@ -148,11 +148,11 @@ impl DemandView {
     /// count.
     #[must_use]
     pub fn by_number(&self) -> Phase {
-        let have = self.placed.iter().filter(|place| !place.leaving).count();
-        let have = i64::try_from(have).unwrap_or(i64::MAX);
+        let place_count = self.placed.iter().filter(|place| !place.leaving).count();
+        let place_count = i64::try_from(place_count).unwrap_or(i64::MAX);
         match self.wanted {
-            _ if have == 0 => Phase::Pending,
-            Some(wanted) if have < wanted => Phase::Partial,
+            _ if place_count == 0 => Phase::Pending,
+            Some(wanted) if place_count < wanted => Phase::Partial,
             _ if self.amount.is_some_and(|amount| amount.placed < amount.wanted) => Phase::Partial,
             _ => Phase::Bound,
         }

@@ -18,7 +18,7 @@ impl Sentences {
         known == ours || !self.has(known)
     }
 
-    /// Whether `text` begins as one of the sentences.
+    /// Whether `text` begins like one of the sentences.
     #[must_use]
     pub fn has(self, text: &str) -> bool {
         self.0.iter().any(|beginning| begins(text, beginning))

@@ -67,13 +67,13 @@ pub trait Words {
         None
     }
 
-    /// Reason why a score of the feasible `candidate` is not a measured value; `None` where it is one.
-    /// `scorer` is its index in [`Decision::scorers`].
+    /// Reason why a score of the feasible `candidate` is not a measured value; `None` where it is measured.
+    /// `scorer` is an index in [`Decision::scorers`].
     fn score_message(&self, _decision: &Decision, _candidate: Ix, _scorer: u16) -> Option<String> {
         None
     }
 
-    /// The rules of decisions, where the system of today differs from the documentation that Berth
+    /// The rules of decisions, where the system's current release differs from the documentation that Berth
     /// follows.
     fn rules_in_force(&self) -> Option<InForce> {
         None

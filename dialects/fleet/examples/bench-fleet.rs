@@ -1,11 +1,12 @@
 //! Time of one decision, by number of clusters: `cargo run --release -p berth-dialect-fleet --example
 //! bench-fleet`.
 //!
-//! "PickN": 10 of the clusters a label term keeps (half of them), ranked by a label and by a property, none
-//! bound yet. "spread": 100 picks under one DoNotSchedule constraint over 7 regions; "racks": the same over
-//! as many domains as there are clusters by two. "PickAll": nine tenths of the fleet, all of them bound
-//! already. All with warm views, the middle of many runs and the fastest; "after a heartbeat" folds one
-//! first, on a fork, as the engine does. The second table grows what else is placed on 10,000 clusters.
+//! "PickN": 10 picks among the clusters that match a label term (half of all clusters), ranked by a label and
+//! by a property, none bound yet. "spread": 100 picks under one DoNotSchedule constraint over 7 regions;
+//! "racks": the same over half as many domains as clusters. "PickAll": nine tenths of the fleet, all of them
+//! bound already. All views are warm. Each time is the median of many runs, and the fastest run. "after a
+//! heartbeat" folds a heartbeat first, on a fork, as the engine does. The second table adds bindings of other
+//! placements to 10,000 clusters.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,24 +48,24 @@ fn main() {
                 ),
             );
         }
-        println!("{others:>14}  {}", median(&*fleet, "pick-n", 10));
+        println!("{others:>14}  {}", measure(&*fleet, "pick-n", 10));
     }
 }
 
 fn row(clusters: usize) {
-    let begun = Instant::now();
+    let start = Instant::now();
     let mut fleet = filled(clusters);
     decide(&*fleet, "pick-n");
-    let load = begun.elapsed();
-    let pick_n = median(&*fleet, "pick-n", 10);
+    let load = start.elapsed();
+    let pick_n = measure(&*fleet, "pick-n", 10);
     let times: Vec<Duration> = (0..RUNS)
         .map(|run| {
             let before = Arc::clone(&fleet);
-            let begun = Instant::now();
+            let start = Instant::now();
             let mut next = before.fork();
             put(editable(&mut next), &cluster(run % clusters, run + 1));
             decide(&*next, "pick-n");
-            let elapsed = begun.elapsed();
+            let elapsed = start.elapsed();
             fleet = next;
             elapsed
         })
@@ -72,10 +73,10 @@ fn row(clusters: usize) {
     println!(
         "{clusters:>9}  {:>9.0}  {pick_n:>11}  {:>17}  {:>11}  {:>13}  {:>13}",
         load.as_secs_f64() * 1_000.0,
-        spread_of(times),
-        median(&*fleet, "spread", 100),
-        median(&*fleet, "racks", 100),
-        median(&*fleet, "pick-all", clusters - clusters / 10)
+        median_and_fastest(times),
+        measure(&*fleet, "spread", 100),
+        measure(&*fleet, "racks", 100),
+        measure(&*fleet, "pick-all", clusters - clusters / 10)
     );
 }
 
@@ -98,21 +99,21 @@ fn decide(fleet: &dyn Inventory, name: &str) -> Decision {
         .expect("nothing was chosen")
 }
 
-fn median(fleet: &dyn Inventory, name: &str, picks: usize) -> String {
+fn measure(fleet: &dyn Inventory, name: &str, picks: usize) -> String {
     let times: Vec<Duration> = (0..RUNS)
         .map(|_| {
-            let begun = Instant::now();
+            let start = Instant::now();
             let decision = decide(fleet, name);
-            let elapsed = begun.elapsed();
+            let elapsed = start.elapsed();
             assert_eq!(decision.solved.picked.len(), picks);
             elapsed
         })
         .collect();
-    spread_of(times)
+    median_and_fastest(times)
 }
 
-/// The middle one, and the fastest behind a slash: what others do on the machine moves the middle only.
-fn spread_of(mut times: Vec<Duration>) -> String {
+/// The median, and the fastest time after a slash: other load on the machine changes only the median.
+fn median_and_fastest(mut times: Vec<Duration>) -> String {
     times.sort();
     let millis = |duration: Duration| duration.as_secs_f64() * 1_000.0;
     format!("{:.2}/{:.2}", millis(times[RUNS / 2]), millis(times[0]))
@@ -162,15 +163,15 @@ fn binding(placement: &str, number: usize, cluster: usize, snapshot: &str) -> Va
 
 fn filled(clusters: usize) -> Arc<dyn Inventory> {
     let mut fleet = berth_dialect_fleet::dialect().inventory();
-    let hub_mut = editable(&mut fleet);
+    let fleet_mut = editable(&mut fleet);
     for index in 0..clusters {
-        put(hub_mut, &cluster(index, 0));
+        put(fleet_mut, &cluster(index, 0));
     }
     let tolerations = json!([{"key": "gpu", "operator": "Exists"}]);
     let mut placement = |name: &str, mut policy: Value| {
         policy["tolerations"] = tolerations.clone();
         put(
-            hub_mut,
+            fleet_mut,
             &json!({
                 "apiVersion": format!("{PLACEMENTS}/v1beta1"), "kind": "ClusterResourcePlacement",
                 "metadata": {"name": name, "uid": name, "generation": 1}, "spec": {"policy": policy},

@@ -64,7 +64,7 @@ impl DecisionGuard {
     }
 }
 
-/// Refuses a snapshot with a new or changed status, which contains the decision.
+/// Refuses an update that changes the status of a snapshot, which contains the decision.
 fn keeps_status(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denial> {
     let status = |object: Option<&Value>| object.map_or(Value::Null, |object| object["status"].clone());
     let (before, after) = (status(request.old), status(object));
@@ -113,10 +113,10 @@ impl Plugin for DecisionGuard {
 
     /// Annotates a write of the rollout with the change of the binding's state.
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
-        let moved = is_binding(request)
+        let transition = is_binding(request)
             .then(|| rollout::transition(request, object))
             .flatten();
-        moved
+        transition
             .map(|text| ("binding-transition", text))
             .into_iter()
             .collect()

@@ -1,5 +1,5 @@
-//! The dialect's part of a SchedulerConfiguration. KubeFleet has no configuration file; these two are options
-//! of its scheduler (docs/systems/fleet.md, "Configuration").
+//! The dialect's part of a SchedulerConfiguration. KubeFleet has no configuration file; the two settings are
+//! options of its scheduler (docs/systems/fleet.md, "Configuration").
 
 use std::sync::LazyLock;
 
@@ -57,13 +57,13 @@ pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Limits, Vec<Field
 }
 
 /// The default interval of members' heartbeats (docs/systems/fleet.md, "Configuration").
-const BEAT: SignedDuration = SignedDuration::from_secs(60);
+const HEARTBEAT_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
 /// Warnings about values that are valid in `spec` but surely not intended: sentences that name the field
 /// below `path`.
 pub(crate) fn warnings(spec: &Value, path: &str) -> Vec<String> {
     match read(Some(spec), path) {
-        Ok(limits) if limits.heartbeat <= BEAT => vec![format!(
+        Ok(limits) if limits.heartbeat <= HEARTBEAT_INTERVAL => vec![format!(
             "{}: members send a heartbeat every 60s, so that they will seem to be gone again and again",
             below(path, HEARTBEAT)
         )],

@@ -44,8 +44,8 @@ pub(crate) fn decide(
     }
 }
 
-/// The clusters to which the placement is bound, by name. Each is listed once, including released clusters
-/// that are not cleaned up yet.
+/// The clusters to which the placement is bound, by name. Each cluster is listed once, including released
+/// clusters that are not cleaned up yet.
 fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
     let places = fleet.places_of(ask.demand).into_iter();
     places
@@ -57,8 +57,8 @@ fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
         .collect()
 }
 
-/// The clusters that are released when the scheduler removes its finalizer, without clusters that are in
-/// `changes` already.
+/// Changes for the clusters that are released when the scheduler removes its finalizer, without clusters that
+/// are in `changes` already.
 fn released_clusters(fleet: &Fleet, ask: &Ask<'_>, changes: &[BindingChange]) -> Vec<BindingChange> {
     let named: HashSet<&str> = changes.iter().map(|change| &*change.cluster_name).collect();
     let places = fleet.places_of(ask.demand).into_iter();
@@ -169,11 +169,18 @@ fn judge(
         return Ok(invalid(fleet, record, ask, "PropertyInvalid", &problem));
     }
     let selection = select::select(fleet, columns, policy, &classes, ask)?;
-    let decided = decided(policy, &selection, ask);
-    let (steps, mut changes) = steps(&classes, &selection, &decided, columns);
+    let cluster_decisions = cluster_decisions(policy, &selection, ask);
+    let (steps, mut changes) = steps(&classes, &selection, &cluster_decisions, columns);
     changes.extend(released_clusters(fleet, ask, &changes));
     let satisfied = PolicyFulfilment::of(policy, &selection, columns);
-    let listed = status::listed(fleet, ask.demand, policy, &selection, &classes, &decided);
+    let listed = status::listed(
+        fleet,
+        ask.demand,
+        policy,
+        &selection,
+        &classes,
+        &cluster_decisions,
+    );
     let plan = Plan {
         status: status::changes(&snapshot, &listed, &satisfied, record).then_some(listed),
         placement_status: status::placement_changes(record, &satisfied),
@@ -215,7 +222,7 @@ fn judge(
 }
 
 /// The decision to record for every pick, in the order of the picks.
-fn decided(policy: &Policy, selection: &Selection, ask: &Ask<'_>) -> Vec<ClusterDecision> {
+fn cluster_decisions(policy: &Policy, selection: &Selection, ask: &Ask<'_>) -> Vec<ClusterDecision> {
     let by_request = ask.chosen.is_some_and(|chosen| !chosen.is_empty());
     let reason = if by_request {
         "picked by a binding request"
@@ -233,13 +240,13 @@ fn decided(policy: &Policy, selection: &Selection, ask: &Ask<'_>) -> Vec<Cluster
         .collect()
 }
 
-/// The steps for each binding, and the resulting changes. New bindings come first, in the order of the
-/// picks, so that a decision after some of the steps continues this one. Unwanted bindings are released
-/// last.
+/// The steps for each binding, and the resulting changes. Bindings that are being deleted come first. Then
+/// come the picks in their order, so that a decision after some of the steps continues this one. Unwanted
+/// bindings are released last.
 fn steps(
     classes: &Classes<'_>,
     selection: &Selection,
-    decided: &[ClusterDecision],
+    cluster_decisions: &[ClusterDecision],
     columns: &crate::columns::Columns,
 ) -> (Vec<Step>, Vec<BindingChange>) {
     let mut steps: Vec<Step> = classes
@@ -268,7 +275,7 @@ fn steps(
             );
         }
     }
-    for (pick, decision) in selection.picks.iter().zip(decided) {
+    for (pick, decision) in selection.picks.iter().zip(cluster_decisions) {
         let decision = decision.clone();
         if let Some(binding) = Classes::find(&classes.obsolete, pick.candidate) {
             change(
@@ -298,8 +305,8 @@ fn steps(
         .obsolete
         .iter()
         .filter(|(candidate, _)| !picked.contains(candidate));
-    let let_go = selection
-        .let_go
+    let released = selection
+        .released
         .iter()
         .filter_map(|&candidate| Classes::find(&classes.present, candidate));
     let unscheduled = classes
@@ -307,7 +314,7 @@ fn steps(
         .iter()
         .copied()
         .chain(dropped.map(|(_, binding)| *binding))
-        .chain(let_go);
+        .chain(released);
     let mut reported = HashSet::new();
     for binding in unscheduled {
         // Two bindings to a cluster that no longer exists are one change.

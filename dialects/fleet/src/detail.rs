@@ -16,7 +16,7 @@ pub(crate) struct Detail {
     pub(crate) released: Option<Vec<Arc<BindingRecord>>>,
     /// Whether the policy is fulfilled; `None` where nothing was judged.
     pub(crate) satisfied: Option<PolicyFulfilment>,
-    /// Content of the objects; `None` where they do not change.
+    /// Planned content of the objects; `None` without a run of the pipeline.
     pub(crate) plan: Option<Plan>,
     /// Whether no cluster was picked because the requested number was already placed.
     pub(crate) filled: bool,

@@ -155,12 +155,12 @@ impl EligibilityReports {
             let limit = limit.checked_add(SignedDuration::from_nanos(1))?;
             instant.checked_add(limit).ok()
         };
-        let silent = just_after(self.heartbeat, limits.heartbeat);
-        let ill = match self.health {
+        let heartbeat_end = just_after(self.heartbeat, limits.heartbeat);
+        let health_end = match self.health {
             Health::Bad(since) => just_after(since, limits.health),
             Health::Unknown | Health::Good => None,
         };
-        [silent, ill].into_iter().flatten().min()
+        [heartbeat_end, health_end].into_iter().flatten().min()
     }
 
     /// Whether the change from `old` to these reports may have made the cluster eligible. A heartbeat may do

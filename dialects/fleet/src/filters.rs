@@ -167,18 +167,18 @@ pub(crate) struct TaintToleration<'a> {
 impl<'a> TaintToleration<'a> {
     /// Judges every list of taints in `columns`.
     pub(crate) fn judge(tolerations: &[Toleration], columns: &'a Columns) -> Self {
-        let judge =
+        let number =
             |place: Option<usize>| place.map_or(0, |place| u32::try_from(place + 1).unwrap_or(u32::MAX));
         let lists = columns.taint_lists.lists.iter();
         Self {
             untolerated: lists
-                .map(|taints| judge(policy::untolerated(taints, tolerations)))
+                .map(|taints| number(policy::untolerated(taints, tolerations)))
                 .collect(),
             lists: &columns.taints,
         }
     }
 
-    fn of(&self, candidate: Ix) -> u32 {
+    fn first_untolerated(&self, candidate: Ix) -> u32 {
         self.untolerated[self.lists[candidate as usize] as usize]
     }
 
@@ -198,7 +198,7 @@ impl Filter<Columns> for TaintToleration<'_> {
     }
 
     fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
-        match self.of(candidate) {
+        match self.first_untolerated(candidate) {
             0 => Verdict::Pass,
             place => Verdict::Reject(Code::Untolerated.with(place - 1)),
         }

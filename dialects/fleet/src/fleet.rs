@@ -26,11 +26,11 @@ pub(crate) type ObjectsByName<T> = imbl::OrdMap<Arc<str>, Arc<T>>;
 pub(crate) struct Fleet {
     pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
     pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
-    /// The placements whose status is copied to a namespace: namespace and name of the placement.
+    /// The placements whose status is copied to a namespace: each namespace with the name of a placement.
     shown: imbl::OrdSet<(Arc<str>, Arc<str>)>,
-    /// The snapshots of each placement, which need not exist.
+    /// The snapshots by the key of their placement, which need not exist.
     snapshots: imbl::HashMap<Key, ObjectsByName<SnapshotRecord>>,
-    /// The bindings of each placement, which need not exist.
+    /// The bindings by the key of their placement, which need not exist.
     bindings: imbl::HashMap<Key, ObjectsByName<BindingRecord>>,
     /// The placement of each snapshot and binding. Their names are unique among the placements of a form in
     /// a namespace.
@@ -67,8 +67,8 @@ impl Fleet {
         own.flat_map(|own| own.values())
     }
 
-    /// One binding of `placement` for each cluster, by cluster name. A binding that is being released is
-    /// included only if the cluster has no other binding.
+    /// One binding of `placement` for each cluster, by cluster name: of several bindings to a cluster, the
+    /// binding with the strongest [`hold`](BindingRecord::hold).
     pub(crate) fn places_of(&self, placement: &Key) -> Vec<&Arc<BindingRecord>> {
         let mut places: Vec<&Arc<BindingRecord>> = self.bindings_of(placement).collect();
         places.sort_by(|a, b| a.cluster.cmp(&b.cluster).then_with(|| a.hold().cmp(&b.hold())));

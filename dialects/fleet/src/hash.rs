@@ -38,20 +38,20 @@ fn hex(bytes: &[u8]) -> String {
 /// derived from the placement and the cluster, so that another decision results in the same name.
 /// `is_in_use` tells whether a name is in use.
 pub(crate) fn binding_name(name: &str, uid: &str, cluster: &str, is_in_use: impl Fn(&str) -> bool) -> String {
-    let part = |text: &str, most: usize| -> String {
+    let part = |text: &str, max_length: usize| -> String {
         // Names are ASCII. The result must be a DNS label: it has no dots and does not begin with a dash.
         text.chars()
-            .take(most)
+            .take(max_length)
             .map(|letter| if letter == '.' { '-' } else { letter })
             .collect()
     };
-    let (placement, short) = (part(name, 26), part(cluster, 27));
+    let (placement, cluster_part) = (part(name, 26), part(cluster, 27));
     let mut attempt: u32 = 0;
     loop {
         let digest = Sha256::digest(format!("{uid}/{name}/{cluster}/{attempt}"));
-        let candidate = format!("{placement}-{short}-{}", hex(&digest[..4]));
-        if !is_in_use(&candidate) {
-            return candidate;
+        let result = format!("{placement}-{cluster_part}-{}", hex(&digest[..4]));
+        if !is_in_use(&result) {
+            return result;
         }
         attempt += 1;
     }

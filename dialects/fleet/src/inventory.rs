@@ -196,8 +196,8 @@ impl Advisor for Fleet {
             patch: json!({"spec": {"taints": taints}}),
         };
         let bindings = self.bound_to(cluster_name);
-        let evicted = bindings.map(|(placement, name)| Edit::Delete(Form::binding_of(placement, name)));
-        Some(std::iter::once(cordon).chain(evicted).collect())
+        let deletions = bindings.map(|(placement, name)| Edit::Delete(Form::binding_of(placement, name)));
+        Some(std::iter::once(cordon).chain(deletions).collect())
     }
 
     fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {

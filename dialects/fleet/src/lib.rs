@@ -22,7 +22,7 @@
 //! });
 //! fold(&mut members, fleet.target(), "", "east", &member);
 //! assert_eq!(&*members.cluster_name(0), "east");
-//! // Its agent has never been heard of.
+//! // Its agent has never reported.
 //! assert_ne!(members.target(0, Timestamp::UNIX_EPOCH).ready, "True");
 //! ```
 

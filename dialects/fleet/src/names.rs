@@ -9,7 +9,7 @@ pub(crate) const DIALECT: &str = "fleet";
 pub(crate) const ACTOR: &str = "berth:scheduler";
 /// The group of MemberCluster.
 pub(crate) const CLUSTER_GROUP: &str = "cluster.kubernetes-fleet.io";
-/// The group of everything else.
+/// The group of all other kinds.
 pub(crate) const PLACEMENT_GROUP: &str = "placement.kubernetes-fleet.io";
 /// The versions of both groups, the preferred one first. They differ only in `apiVersion`.
 pub(crate) const VERSIONS: &[&str] = &["v1", "v1beta1"];

@@ -49,13 +49,13 @@ pub(crate) enum Step {
 impl Step {
     /// The step for a binding that is being deleted, if there is anything to do.
     pub(crate) fn release(binding: &Arc<BindingRecord>) -> Option<Self> {
-        let ours = binding
+        let has_finalizer = binding
             .object
             .meta()
             .finalizers()
             .iter()
             .any(|finalizer| finalizer == BINDING_FINALIZER);
-        ours.then(|| Self::Release(Arc::clone(binding)))
+        has_finalizer.then(|| Self::Release(Arc::clone(binding)))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::names::CLUSTERS;
 use crate::policy::{Mode, Policy, Term};
 
 /// Highest number of required terms for which remedies are proposed.
-const MOST: usize = 4;
+const MAX_TERMS: usize = 4;
 /// The field of the required terms.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
@@ -34,7 +34,7 @@ pub(crate) fn remedies(
     let Ok(policy) = record.policy.as_ref() else {
         return Vec::new();
     };
-    let case = ClusterPair {
+    let pair = ClusterPair {
         decision,
         record,
         policy,
@@ -43,11 +43,11 @@ pub(crate) fn remedies(
         candidate,
     };
     let Some(refusal) = refusal else {
-        return case.number();
+        return pair.number();
     };
     let detail = refusal.reason.detail;
     match Code::of_reason(refusal.reason) {
-        Code::AffinityMismatch => case.affinity(),
+        Code::AffinityMismatch => pair.affinity(),
         Code::NotEligible | Code::NamedIneligible => vec![Remedy::none(
             "the member agent reports this: the cluster or its agent must be mended",
         )],
@@ -57,10 +57,10 @@ pub(crate) fn remedies(
                 "a ClusterResourcePlacement of the namespace {namespace} must bring it to the cluster first"
             ))]
         }
-        Code::Untolerated => case.taint(case.cluster, detail as usize),
-        Code::SkewExceeded => case.spread(detail as usize),
+        Code::Untolerated => pair.taint(pair.cluster, detail as usize),
+        Code::SkewExceeded => pair.spread(detail as usize),
         Code::NotFound => Vec::new(),
-        Code::NotNamed => vec![case.named()],
+        Code::NotNamed => vec![pair.named()],
     }
 }
 
@@ -75,7 +75,7 @@ struct ClusterPair<'a> {
 }
 
 impl ClusterPair<'_> {
-    /// An edit of the policy.
+    /// The remedy `text`, whose edit applies `change` to the policy.
     fn policy_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let demand = self.decision.demand.clone();
         let edit = Edit::of(demand, &self.record.object, |placement| {
@@ -92,7 +92,7 @@ impl ClusterPair<'_> {
     /// Remedies for each required term alone: labels on the cluster, or a weaker term.
     fn affinity(&self) -> Vec<Remedy> {
         let mut remedies = Vec::new();
-        for (index, term) in self.policy.required.iter().enumerate().take(MOST) {
+        for (index, term) in self.policy.required.iter().enumerate().take(MAX_TERMS) {
             let failing = self.failing(term);
             if failing.is_empty()
                 && let Some(changes) = labels::to_match(&term.labels, self.cluster.labels())
@@ -192,7 +192,7 @@ impl ClusterPair<'_> {
         let Some(constraint) = self.policy.spread.get(place) else {
             return Vec::new();
         };
-        let over = format!(
+        let field = format!(
             "spec.policy.topologySpreadConstraints[{place}] (over {})",
             constraint.key
         );
@@ -205,12 +205,12 @@ impl ClusterPair<'_> {
         if let Some((own, least)) = counts {
             let skew = (i64::from(own) + 1 - i64::from(least)).max(constraint.max_skew + 1);
             remedies.push(
-                self.policy_edit(format!("raise maxSkew of {over} to {skew}"), |policy| {
+                self.policy_edit(format!("raise maxSkew of {field} to {skew}"), |policy| {
                     policy["topologySpreadConstraints"][place]["maxSkew"] = skew.into();
                 }),
             );
         }
-        let text = format!("set whenUnsatisfiable of {over} to ScheduleAnyway");
+        let text = format!("set whenUnsatisfiable of {field} to ScheduleAnyway");
         remedies.push(self.policy_edit(text, |policy| {
             policy["topologySpreadConstraints"][place]["whenUnsatisfiable"] = "ScheduleAnyway".into();
         }));

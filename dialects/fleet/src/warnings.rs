@@ -6,7 +6,7 @@ use crate::fleet::Fleet;
 use crate::form;
 
 /// Cluster-scoped kinds, by group.
-const OF_CLUSTERS: [(&str, &str); 8] = [
+const CLUSTER_SCOPED: [(&str, &str); 8] = [
     ("", "Namespace"),
     ("", "Node"),
     ("", "PersistentVolume"),
@@ -32,7 +32,7 @@ pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
         .enumerate()
         .filter(|(_, selector)| {
             let text = |field: &str| selector[field].as_str().unwrap_or_default();
-            OF_CLUSTERS.contains(&(text("group"), text("kind")))
+            CLUSTER_SCOPED.contains(&(text("group"), text("kind")))
         });
     outside
         .map(|(place, selector)| {

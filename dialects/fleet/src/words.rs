@@ -122,10 +122,10 @@ impl<'a> Words<'a> {
             .iter()
             .find(|requirement| !requirement.matches(row.labels().get(&requirement.key)));
         if let Some(unmet) = unmet {
-            let alone = Selector {
+            let selector = Selector {
                 requirements: vec![unmet.clone()],
             };
-            return format!("the label {alone}");
+            return format!("the label {selector}");
         }
         let failed = term.properties.iter().find_map(|test| {
             let value = row.properties.get(test.name.as_str());
@@ -225,12 +225,12 @@ fn unfit(fleet: &Fleet, detail: &Detail) -> String {
         .unfit
         .iter()
         .map(|&candidate| &*columns.row(candidate).name);
-    let (stay, it) = match detail.unfit.len() {
+    let (verb, pronoun) = match detail.unfit.len() {
         1 => ("stays", "it"),
         _ => ("stay", "they"),
     };
     format!(
-        "; {} {stay} although {it} would not be picked today",
+        "; {} {verb} although {pronoun} would not be picked today",
         listing::clusters(rows)
     )
 }
@@ -265,7 +265,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     if let (Some(cause), true) = (&cause, decision.solved.picked.is_empty()) {
         return cause.to_string();
     }
-    let found = satisfied
+    let fulfilment = satisfied
         .map(|satisfied| satisfied.message.as_str())
         .unwrap_or_default();
     let counts = format!(
@@ -273,7 +273,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         decision.solved.feasible.len(),
         columns.count()
     );
-    let picked = format!("{counts}; picked {}; {found}", listing::clusters(rows));
+    let picked = format!("{counts}; picked {}; {fulfilment}", listing::clusters(rows));
     cause.map_or_else(|| picked.clone(), |cause| format!("{picked}. {cause}"))
 }
 

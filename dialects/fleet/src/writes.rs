@@ -78,8 +78,8 @@ impl<'a> ConditionContent<'a> {
     /// The fields of the condition, given the `known` conditions. The transition time changes only with the
     /// status.
     pub(crate) fn fields(&self, known: &[Condition], generation: i64, now: Timestamp) -> Map<String, Value> {
-        let same = condition(known, self.r#type).filter(|known| known.status == self.status);
-        let time = same
+        let unchanged = condition(known, self.r#type).filter(|known| known.status == self.status);
+        let time = unchanged
             .and_then(|known| known.last_transition_time)
             .unwrap_or(Time(now));
         let mut fields = Map::new();
@@ -323,18 +323,18 @@ impl Writer<'_> {
                 drop_finalizer(&mut object, BINDING_FINALIZER);
                 self.update(self.form().bindings, object, &binding.object);
             }
-            Step::Create(cluster, decided) => {
-                let object = self.new_binding(cluster, decided, snapshot);
+            Step::Create(cluster, cluster_decision) => {
+                let object = self.new_binding(cluster, cluster_decision, snapshot);
                 self.push(Verb::Create, self.form().bindings, "", object, None);
             }
-            Step::Repoint(binding, decided) => {
+            Step::Repoint(binding, cluster_decision) => {
                 let mut object = without_revision(&binding.object);
-                point(&mut object, decided, snapshot);
+                record_decision(&mut object, cluster_decision, snapshot);
                 self.update(self.form().bindings, object, &binding.object);
             }
-            Step::Restore(binding, state, decided) => {
+            Step::Restore(binding, state, cluster_decision) => {
                 let mut object = without_revision(&binding.object);
-                point(&mut object, decided, snapshot);
+                record_decision(&mut object, cluster_decision, snapshot);
                 child(&mut object, "spec").insert("state".to_owned(), state.as_str().into());
                 set(&mut object, "annotations", PREVIOUS_STATE_ANNOTATION, None);
                 self.update(self.form().bindings, object, &binding.object);
@@ -349,7 +349,7 @@ impl Writer<'_> {
         }
     }
 
-    fn new_binding(&mut self, cluster: &str, decided: &ClusterDecision, snapshot: &str) -> Value {
+    fn new_binding(&mut self, cluster: &str, cluster_decision: &ClusterDecision, snapshot: &str) -> Value {
         let placement = &*self.placement.name;
         let name = hash::binding_name(placement, self.record.object.meta().uid(), cluster, |name| {
             self.names.contains(name) || self.fleet.has_object(&Form::binding_of(self.placement, name))
@@ -360,7 +360,7 @@ impl Writer<'_> {
             "kind": self.form().binding,
             "metadata": {"name": name, "labels": {PARENT_LABEL: placement}},
             "spec": {
-                "clusterDecision": decision(decided),
+                "clusterDecision": decision(cluster_decision),
                 "resourceSnapshotName": "",
                 "schedulingPolicySnapshotName": snapshot,
                 "state": State::Scheduled.as_str(),
@@ -387,13 +387,13 @@ fn demoted(record: &SnapshotRecord) -> Value {
 }
 
 /// A decision as JSON.
-fn decision(decided: &ClusterDecision) -> Value {
-    serde_json::to_value(decided).unwrap_or_default()
+fn decision(cluster_decision: &ClusterDecision) -> Value {
+    serde_json::to_value(cluster_decision).unwrap_or_default()
 }
 
 /// Records in a binding the decision, and the policy snapshot that selected its cluster again.
-fn point(object: &mut Value, decided: &ClusterDecision, snapshot: &str) {
+fn record_decision(object: &mut Value, cluster_decision: &ClusterDecision, snapshot: &str) {
     let spec = child(object, "spec");
     spec.insert("schedulingPolicySnapshotName".to_owned(), snapshot.into());
-    spec.insert("clusterDecision".to_owned(), decision(decided));
+    spec.insert("clusterDecision".to_owned(), decision(cluster_decision));
 }

@@ -2,8 +2,8 @@
 //! bench-gardener`.
 //!
 //! The fleet is like a large installation: 40 regions of three providers, five labels a seed, one seed in ten
-//! tainted, capacities, two shoots on each seed. Times are medians; "fold" is one binding taken in after a
-//! fork.
+//! tainted, capacities, two shoots on each seed. Times are medians; "fold" is the time of folding one binding
+//! after a fork.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use berth_dialect_gardener::names::{CLOUD_PROFILES, SEEDS, SHOOTS};
 use berth_dialect_testing::bench::{fold, median};
 use serde_json::{Value, json};
 
-/// As in the program.
+/// The allocator, as in the program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -41,9 +41,9 @@ fn main() {
             cells.push(decide(&*inventory, "wanted"));
         }
         cells.push(decide(&*inventory, "tested"));
-        let taken_in = fold_after_fork(&mut inventory);
+        let fold_time = fold_after_fork(&mut inventory);
         let micros: Vec<f64> = cells.iter().map(|time| time.as_secs_f64() * 1e6).collect();
-        let fold = taken_in.as_secs_f64() * 1e6;
+        let fold = fold_time.as_secs_f64() * 1e6;
         println!(
             "{count:>8} {:>12.1} {:>16.1} {:>10.1} {fold:>10.1}",
             micros[0], micros[1], micros[2]
@@ -51,7 +51,7 @@ fn main() {
     }
 }
 
-/// The median time of deciding the shoot `name` as often as fits well.
+/// The median time of a decision on the shoot `name`.
 fn decide(inventory: &dyn Inventory, name: &str) -> Duration {
     let demand = Key::new(SHOOTS, "bench", name);
     let ask = Ask {

@@ -45,8 +45,8 @@ pub(crate) fn of_file(fleet: &Fleet, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Validates the raw Seed `new`, which replaces `old`: zones and domains in use by the Shoots on the Seed
-/// cannot be removed.
+/// Validates the raw Seed `new`, which replaces `old`. While Shoots are on the Seed, none of its zones and
+/// none of the default domains in use can be removed, and its internal domain cannot change.
 pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     let name = new["metadata"]["name"].as_str().unwrap_or_default();
     let (Some(old), 1..) = (old, fleet.shoots_on(name)) else {
@@ -69,9 +69,9 @@ pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fi
     };
     let removed = |list: &str, field: &str| -> Vec<String> {
         let remaining = texts(new, list, field);
-        let mut had = texts(old, list, field);
-        had.retain(|one| !remaining.contains(one));
-        had
+        let mut before_texts = texts(old, list, field);
+        before_texts.retain(|one| !remaining.contains(one));
+        before_texts
     };
     let mut errors = Vec::new();
     let zones = removed("/spec/provider/zones", "");
@@ -128,14 +128,14 @@ fn by_profile(
         );
         errors.push(FieldError::invalid("spec.provider.type", own, detail));
     }
-    let pins = |spec: &ShootSpec| !spec.control_plane_zones().is_empty();
-    if pins(spec) && !before.is_some_and(pins) && !profile.pins_zones {
+    let has_pinned_zones = |spec: &ShootSpec| !spec.control_plane_zones().is_empty();
+    if has_pinned_zones(spec) && !before.is_some_and(has_pinned_zones) && !profile.pins_zones {
         let detail = format!("{kind} \"{name}\" does not allow it (spec.controlPlane.allowZonePinning)");
         errors.push(FieldError::forbidden("spec.controlPlane.zones", detail));
     }
     let (region, known) = (spec.region.as_str(), &profile.regions);
-    let is_given = before.is_none_or(|before| before.region != region);
-    if is_given && !known.is_empty() && !known.iter().any(|known| known == region) {
+    let is_new = before.is_none_or(|before| before.region != region);
+    if is_new && !known.is_empty() && !known.iter().any(|known| known == region) {
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         errors.push(FieldError::not_supported("spec.region", region, &known));
     }
@@ -216,7 +216,7 @@ fn seed_name(shoot: &Value) -> Option<&str> {
     name.filter(|name| !name.is_empty())
 }
 
-/// The errors of a shoot whose seed is being deleted: it can move away, but nothing else can change.
+/// The error of a shoot whose seed is being deleted: the shoot can move away, but nothing else can change.
 fn seed_deletion_error(fleet: &Fleet, old: &Value, new: &Value) -> Option<FieldError> {
     let name = seed_name(old).filter(|name| seed_name(new) == Some(name))?;
     let (_, row) = fleet.seed(name)?;
@@ -250,7 +250,7 @@ fn seed_selector(fleet: &Fleet, old: &Value, new: &Value, spec: &ShootSpec) -> V
     }
 }
 
-/// Reason why `selector` does not match the seed.
+/// Errors of `selector`, which must match the seed in `row`.
 fn mismatches(selector: &SeedSelector, row: &Row) -> Vec<FieldError> {
     let compiled = match selector.compile(SELECTOR) {
         Ok(compiled) => compiled,

@@ -165,10 +165,10 @@ fn domains(fleet: &Fleet, current_seed: &str, row: &Row, wants: &Wants) -> Vec<S
         return Vec::new();
     };
     let mut problems = Vec::new();
-    let [was, is] = [from, row].map(|row| row.record.seed.spec.internal_domain());
-    if was != is {
+    let [old_domain, new_domain] = [from, row].map(|row| row.record.seed.spec.internal_domain());
+    if old_domain != new_domain {
         problems.push(format!(
-            "the shoot cannot move from seed \"{current_seed}\" with the internal domain \"{was}\" to seed \"{}\" with \"{is}\" \
+            "the shoot cannot move from seed \"{current_seed}\" with the internal domain \"{old_domain}\" to seed \"{}\" with \"{new_domain}\" \
              (spec.dns.internal.domain)",
             row.name
         ));

@@ -16,7 +16,7 @@ pub(crate) struct Range {
     family: Family,
     /// IPv4 addresses are the last 32 bits.
     base: u128,
-    /// 0 to 128; [`Range::NONE`] has more.
+    /// The length of the prefix, from 0 to 128; more in [`Range::NONE`].
     bits: u8,
 }
 
@@ -40,21 +40,21 @@ impl Range {
     /// # Errors
     /// A sentence about the form of a CIDR.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".to_owned();
-        let (address, length) = text.split_once('/').ok_or_else(wrong)?;
-        let address: IpAddr = address.parse().map_err(|_| wrong())?;
+        let error = || "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".to_owned();
+        let (address, length) = text.split_once('/').ok_or_else(error)?;
+        let address: IpAddr = address.parse().map_err(|_| error())?;
         // `parse` alone would accept "+8" and "08".
         if length.is_empty() || length.len() > 3 || (length.len() > 1 && length.starts_with('0')) {
-            return Err(wrong());
+            return Err(error());
         }
         if !length.bytes().all(|digit| digit.is_ascii_digit()) {
-            return Err(wrong());
+            return Err(error());
         }
-        let length: u8 = length.parse().map_err(|_| wrong())?;
+        let length: u8 = length.parse().map_err(|_| error())?;
         let (family, base, bits) = match address {
             IpAddr::V4(four) if length <= 32 => (Family::Four, u128::from(four.to_bits()), length + 96),
             IpAddr::V6(six) if length <= 128 => (Family::Six, six.to_bits(), length),
-            _ => return Err(wrong()),
+            _ => return Err(error()),
         };
         Ok(Self {
             family,
@@ -76,10 +76,10 @@ impl Range {
     pub(crate) fn reserved_for(self) -> Option<&'static str> {
         // A range that could not be parsed only overlaps with the ranges of the other side, not with
         // reserved ones.
-        let is_read = !matches!(self.family, Family::Any);
+        let is_parsed = !matches!(self.family, Family::Any);
         let reserved = RESERVED
             .iter()
-            .find(|(range, _)| is_read && self.overlaps(*range));
+            .find(|(range, _)| is_parsed && self.overlaps(*range));
         reserved.map(|(_, purpose)| *purpose)
     }
 

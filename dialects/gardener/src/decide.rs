@@ -23,41 +23,41 @@ impl Fleet {
     }
 
     fn judge(&self, shoot: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
-        let verdict = Verdict { shoot, ask };
+        let base = DecisionBase { shoot, ask };
         if shoot.deleting {
-            let mut decision = verdict.without_a_run(Outcome::Released, "Released");
-            decision.changes = verdict.changes(Action::Unbind);
+            let mut decision = base.without_a_run(Outcome::Released, "Released");
+            decision.changes = base.changes(Action::Unbind);
             return Ok(decision);
         }
         if !shoot.wants.is_ours() {
-            return Ok(verdict.without_a_run(Outcome::Ignored, "Ignored"));
+            return Ok(base.without_a_run(Outcome::Ignored, "Ignored"));
         }
         if let Some(seed) = &shoot.seed {
-            return self.keep(&verdict, seed);
+            return self.keep(&base, seed);
         }
         if self.config_problem.is_some() {
-            return Ok(verdict.without_a_run(Outcome::Invalid, "ConfigInvalid"));
+            return Ok(base.without_a_run(Outcome::Invalid, "ConfigInvalid"));
         }
         let Some(profile) = self.profile_of(&shoot.wants) else {
-            return Ok(verdict.without_a_run(Outcome::Invalid, "CloudProfileNotFound"));
+            return Ok(base.without_a_run(Outcome::Invalid, "CloudProfileNotFound"));
         };
         let is_measured = Rule::of(self.config.strategy, &shoot.wants) == Rule::MinimalDistance;
         if is_measured && self.distances_problem(&shoot.wants).is_some() {
-            return Ok(verdict.without_a_run(Outcome::Invalid, "RegionConfigInvalid"));
+            return Ok(base.without_a_run(Outcome::Invalid, "RegionConfigInvalid"));
         }
         let solution = solve(&Request::new(self, &shoot.wants, profile, &shoot.seats.0));
         let picked = match ask.chosen {
             Some(names) => Some(self.choose(shoot, &solution, names)?),
             None => solution.solved.ranked.first().copied(),
         };
-        Ok(self.scheduled(&verdict, solution, picked))
+        Ok(self.scheduled(&base, solution, picked))
     }
 
-    fn scheduled(&self, verdict: &Verdict<'_>, solution: Solution, picked: Option<Ix>) -> Decision {
+    fn scheduled(&self, base: &DecisionBase<'_>, solution: Solution, picked: Option<Ix>) -> Decision {
         let Some(candidate) = picked else {
-            return verdict.after_a_run(Outcome::Unschedulable, "NoSuitableSeed", self, solution);
+            return base.after_a_run(Outcome::Unschedulable, "NoSuitableSeed", self, solution);
         };
-        let mut decision = verdict.after_a_run(Outcome::Scheduled, "Picked", self, solution);
+        let mut decision = base.after_a_run(Outcome::Scheduled, "Picked", self, solution);
         let cluster_name = Arc::clone(&self.row(candidate).name);
         decision.fences = vec![fence(&cluster_name)];
         decision.changes = vec![BindingChange {
@@ -73,24 +73,24 @@ impl Fleet {
     }
 
     /// The decision on a bound shoot, which stays on `seed`: the pipeline only runs for the explanation.
-    fn keep(&self, verdict: &Verdict<'_>, seed: &Arc<str>) -> Result<Decision, ChoiceRefusal> {
-        if let Some(names) = verdict.ask.chosen {
+    fn keep(&self, base: &DecisionBase<'_>, seed: &Arc<str>) -> Result<Decision, ChoiceRefusal> {
+        if let Some(names) = base.ask.chosen {
             self.must_be_kept(names, seed)?;
         }
-        let shoot = verdict.shoot;
+        let shoot = base.shoot;
         let mut decision = match self.profile_of(&shoot.wants) {
             Some(profile) => {
                 let solution = solve(&Request::new(self, &shoot.wants, profile, &shoot.seats.0));
-                verdict.after_a_run(Outcome::Unchanged, "Kept", self, solution)
+                base.after_a_run(Outcome::Unchanged, "Kept", self, solution)
             }
-            None => verdict.without_a_run(Outcome::Unchanged, "Kept"),
+            None => base.without_a_run(Outcome::Unchanged, "Kept"),
         };
         decision.solved.picked = self
             .seed(seed)
             .map(|(candidate, _)| candidate)
             .into_iter()
             .collect();
-        decision.changes = verdict.changes(Action::Keep);
+        decision.changes = base.changes(Action::Keep);
         Ok(decision)
     }
 
@@ -167,18 +167,19 @@ fn too_many(names: &[String]) -> Vec<FieldError> {
     }
 }
 
-/// Name of the fence that every write passes that counts the shoots of a seed.
+/// Name of the fence of a seed. Every write that depends on the number of the seed's shoots passes this
+/// fence.
 pub(crate) fn fence(seed: &str) -> Arc<str> {
     format!("gardener/seeds/{seed}").into()
 }
 
 /// The parts of a decision that do not depend on its outcome.
-struct Verdict<'a> {
+struct DecisionBase<'a> {
     shoot: &'a Record,
     ask: &'a Ask<'a>,
 }
 
-impl Verdict<'_> {
+impl DecisionBase<'_> {
     fn without_a_run(&self, outcome: Outcome, reason: &'static str) -> Decision {
         let detail = Detail {
             rule: None,

@@ -21,7 +21,7 @@ impl Minimum {
     }
 }
 
-/// Data for the sentences of a decision, in addition to its indices.
+/// Data for the sentences of a decision that the decision itself does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Detail {
     /// The rule that determined the candidates; `None` if the pipeline did not run.

@@ -68,7 +68,8 @@ const USERS: &[&str] = &[
     "gardener.cloud:system:shoot:*",
 ];
 
-/// Name of the scheduler's Lease. Its namespace by gardener-operator differs from the file's default.
+/// Name of the scheduler's Lease. gardener-operator sets another namespace for the Lease than the default of
+/// Gardener's configuration file.
 const LOCK: &str = "gardener-scheduler-leader-election";
 
 const SCHEDULER: OwnScheduler = OwnScheduler {
@@ -199,7 +200,7 @@ impl Dialect for Gardener {
     }
 }
 
-/// Only ConfigMaps with distances concern this dialect.
+/// The test for objects of `resource`: of ConfigMaps, only those with distances concern this dialect.
 fn concern(resource: GroupResource) -> Option<Concern> {
     (resource == CONFIG_MAPS).then_some(has_distances as Concern)
 }

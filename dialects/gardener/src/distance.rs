@@ -70,10 +70,10 @@ fn levenshtein(one: &[char], two: &[char], row: &mut Vec<u32>) -> u32 {
     let (one, two) = (&one[..one.len() - end], &two[..two.len() - end]);
     row.clear();
     row.extend((0u32..).take(two.len() + 1));
-    for (line, a) in (1u32..).zip(one) {
+    for (line, letter) in (1u32..).zip(one) {
         let mut diagonal = std::mem::replace(&mut row[0], line);
-        for (column, b) in two.iter().enumerate() {
-            let substituted = diagonal + u32::from(a != b);
+        for (column, other) in two.iter().enumerate() {
+            let substituted = diagonal + u32::from(letter != other);
             diagonal = row[column + 1];
             row[column + 1] = substituted.min(diagonal + 1).min(row[column] + 1);
         }

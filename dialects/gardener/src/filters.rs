@@ -69,15 +69,16 @@ fn offers(row: &Row, wants: &Wants) -> bool {
     offered.len() >= wants.restrictions.len() && wants.restrictions.iter().all(|name| offered.contains(name))
 }
 
-/// The index of the first taint that is not tolerated.
+/// The index of the first taint that is not tolerated; [`TOO_FEW_TOLERATIONS`] if all taints are tolerated,
+/// but there are more taints than tolerations.
 fn untolerated(request: &Request<'_>, row: &Row) -> Option<u32> {
     let taints = row.facts.taints.under(request.rules);
     let first = (0u32..).zip(taints.iter()).find(|(_, taint)| {
-        let tolerated = request
+        let is_tolerated = request
             .tolerations
             .get(taint.key.as_str())
             .is_some_and(|value| taint.value.as_deref().is_none_or(|wanted| wanted == *value));
-        !tolerated
+        !is_tolerated
     });
     match first {
         Some((index, _)) => Some(index),

@@ -140,11 +140,16 @@ impl Fleet {
     }
 
     /// The shoots for whose requirements `is` returns true.
-    pub(crate) fn shoots_with(&self, is: impl Fn(&Wants) -> bool) -> impl Iterator<Item = &Key> {
-        let is = move |resident: &Resident| resident.record.as_ref().is_some_and(|record| is(&record.wants));
+    pub(crate) fn shoots_with(&self, matches: impl Fn(&Wants) -> bool) -> impl Iterator<Item = &Key> {
+        let matches = move |resident: &Resident| {
+            resident
+                .record
+                .as_ref()
+                .is_some_and(|record| matches(&record.wants))
+        };
         self.shoots
             .iter()
-            .filter(move |(_, resident)| is(resident))
+            .filter(move |(_, resident)| matches(resident))
             .map(|(key, _)| key)
     }
 

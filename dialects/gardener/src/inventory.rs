@@ -65,7 +65,7 @@ impl Inventory for Fleet {
             (Some(_), true) => Phase::Releasing,
             (Some(_), false) => Phase::Bound,
             (None, false) if shoot.wants.is_ours() => Phase::Pending,
-            // The scheduler ignores the Shoot, or ignores it from now on.
+            // The Shoot is for another scheduler, or is being deleted without a Seed.
             (None, _) => Phase::Ignored,
         };
         let placed = shoot.seed.iter().map(|name| PlacedCluster {
@@ -216,11 +216,11 @@ impl Advisor for Fleet {
             key: Key::new(SEEDS, "", cluster_name),
             patch: json!({"spec": {"settings": {"scheduling": {"visible": false}}}}),
         };
-        let off = self.keys_on(cluster_name).map(|shoot| Edit::Merge {
+        let removals = self.keys_on(cluster_name).map(|shoot| Edit::Merge {
             key: shoot.clone(),
             patch: json!({"spec": {"seedName": null}, "status": {"seedName": null}}),
         });
-        Some(std::iter::once(hide).chain(off).collect())
+        Some(std::iter::once(hide).chain(removals).collect())
     }
 
     fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {

@@ -19,7 +19,7 @@ use berth_apimachinery::{Kind, Schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Every kind, in the order of discovery.
+/// Every kind that decisions read in any installation, in the order of discovery.
 #[must_use]
 pub fn all() -> Vec<Arc<dyn Kind>> {
     vec![

@@ -1,9 +1,9 @@
 //! Gardener: the control plane of every Shoot is placed on a Seed (docs/systems/gardener.md).
 //!
-//! First, every filter judges every seed. Then the strategy or the purpose reduces the remaining seeds.
-//! Finally, the seed with the fewest shoots is picked, and ties are settled by name. Start reading at
-//! `solve` (the pipeline), `filters` (the rules) and `fleet` (the known objects); [`kind`] has the API
-//! objects.
+//! First, every filter judges every seed. Then zone preferences, default domains and distances reduce the
+//! remaining seeds. Finally, the seed with the fewest shoots is picked, and ties are settled by name. Start
+//! reading at `solve` (the pipeline), `filters` (the rules) and `fleet` (the known objects); [`kind`] has the
+//! API objects.
 //!
 //! ```
 //! use berth_dialect_contract::{Ask, Inventory, Targets};

@@ -4,7 +4,7 @@ use berth_apimachinery::GroupResource;
 
 /// The API group.
 pub const GROUP: &str = "core.gardener.cloud";
-/// The only version.
+/// The only version of the API group.
 pub const VERSION: &str = "v1beta1";
 /// The dialect's name, and the name of its configuration object.
 pub const DIALECT: &str = "gardener";
@@ -14,8 +14,8 @@ pub const SHOOTS: GroupResource = GroupResource::new(GROUP, "shoots");
 pub const SEEDS: GroupResource = GroupResource::new(GROUP, "seeds");
 /// `cloudprofiles.core.gardener.cloud`: the allowed settings and seeds of shoots.
 pub const CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "cloudprofiles");
-/// `namespacedcloudprofiles.core.gardener.cloud`: a cloud profile of one project, derived from another
-/// one.
+/// `namespacedcloudprofiles.core.gardener.cloud`: a cloud profile of one project, derived from a
+/// CloudProfile.
 pub const NAMESPACED_CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "namespacedcloudprofiles");
 /// `projects.core.gardener.cloud`: the owner of a namespace, and the tolerations that its shoots may
 /// have.
@@ -65,14 +65,16 @@ pub const EMERGENCY_STOP: &str = "shoot.gardener.cloud/emergency-stop-reconcilia
 
 /// The taint of seeds that only Gardener's own shoots tolerate by default.
 pub const PROTECTED_TAINT: &str = "seed.gardener.cloud/protected";
-/// The taint that turns a seed's DNS off; never an ordinary taint (docs/systems/gardener.md, "DNS").
+/// The taint that turns a seed's DNS off by the documented rules. By the current rules, it is an ordinary
+/// taint (docs/systems/gardener.md, "DNS").
 pub const DISABLE_DNS_TAINT: &str = "seed.gardener.cloud/disable-dns";
-/// The taint that hides a seed from the scheduler; never an ordinary taint.
+/// The taint that hides a seed from the scheduler by the documented rules. By the current rules, it is an
+/// ordinary taint.
 pub const INVISIBLE_TAINT: &str = "seed.gardener.cloud/invisible";
-/// A taint that the scheduler ignores; never an ordinary taint.
+/// A taint that the scheduler ignores by the documented rules. By the current rules, it is an ordinary taint.
 pub const DISABLE_CAPACITY_TAINT: &str = "seed.gardener.cloud/disable-capacity-reservation";
 
-/// Whether a taint key acts through the seed's settings instead of through tolerations.
+/// Whether taints with this key require no toleration by the documented rules.
 #[must_use]
 pub fn is_special_taint(key: &str) -> bool {
     [DISABLE_DNS_TAINT, INVISIBLE_TAINT, DISABLE_CAPACITY_TAINT].contains(&key)

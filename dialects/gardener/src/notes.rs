@@ -10,15 +10,18 @@ use crate::fleet::Fleet;
 use crate::words;
 
 /// The longest delay between two attempts.
-const MOST: Duration = Duration::from_hours(12);
+const MAX_DELAY: Duration = Duration::from_hours(12);
 
-/// The pace by the configuration: `retrySyncPeriod`, doubled with every failure, and `concurrentSyncs` at
-/// the same time.
+/// The pace that the configuration sets: the delay of a retry is `retrySyncPeriod` at first and doubles with
+/// every failure, and `concurrentSyncs` shoots are decided at the same time.
 pub(crate) fn pace(config: &Config) -> Pace {
-    let first = u64::try_from(config.retry_sync_period).map_or(MOST, Duration::from_nanos);
+    let first = u64::try_from(config.retry_sync_period).map_or(MAX_DELAY, Duration::from_nanos);
     Pace {
         parallel: usize::try_from(config.concurrent_syncs).unwrap_or(1).max(1),
-        unplaced: Some(Backoff { first, most: MOST }),
+        unplaced: Some(Backoff {
+            first,
+            most: MAX_DELAY,
+        }),
         ..Pace::default()
     }
 }

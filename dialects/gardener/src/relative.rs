@@ -11,25 +11,25 @@ use crate::filters::zones;
 use crate::fleet::seed::{Row, ZoneMode};
 use crate::request::Request;
 
-/// Adds the refusals of these steps to the refusals of the filters, by candidate, then plugin. Returns
-/// whether there are any.
+/// Adds the refusals of the steps that compare seeds to the `rejections` of the filters, which stay sorted by
+/// candidate, then plugin. Returns whether there are any new refusals.
 pub(crate) fn refuse(request: &Request<'_>, rejections: &mut Vec<Rejection>) -> bool {
-    let first = rejections.len();
+    let filter_count = rejections.len();
     for step in [Step::Prefer, Step::DefaultDomain] {
         if !step.matters(request) {
             continue;
         }
         let remaining = remaining(request, rejections, step.after());
-        let before = rejections.len();
+        let previous_count = rejections.len();
         rejections.extend(step.refusals(request, &remaining));
-        if rejections.len() > before {
+        if rejections.len() > previous_count {
             rejections.sort();
         }
     }
-    rejections.len() > first
+    rejections.len() > filter_count
 }
 
-/// Whether a refusal is by one of these steps, so that another order of steps could lift it.
+/// Whether a refusal is by a step that compares seeds. Another order of the steps could lift such a refusal.
 pub(crate) fn is_relative(rejection: &Rejection) -> bool {
     matches!(
         Code::of_reason(rejection.reason),
@@ -69,14 +69,14 @@ impl Step {
             }
             Self::DefaultDomain => domain::is_of(request.row(candidate), request.wants, request.project),
         };
-        // The seed with which the others are compared. Without one, no seed is refused.
-        let measure = match self {
+        // The seed with which the others are compared. Without such a seed, no seed is refused.
+        let reference = match self {
             Self::Prefer => remaining.iter().find(|candidate| keeps(**candidate)),
             Self::DefaultDomain => remaining
                 .iter()
                 .find(|candidate| manages(request.row(**candidate), request)),
         };
-        let Some(&measure) = measure else {
+        let Some(&reference) = reference else {
             return Vec::new();
         };
         let code = match self {
@@ -88,7 +88,7 @@ impl Step {
             .map(|&candidate| Rejection {
                 candidate,
                 plugin: code.plugin().number(),
-                reason: code.with(measure),
+                reason: code.with(reference),
             })
             .collect()
     }
@@ -101,10 +101,10 @@ fn manages(row: &Row, request: &Request<'_>) -> bool {
 /// The candidates that no filter up to `through` refuses. `rejections` are sorted by candidate, then plugin.
 fn remaining(request: &Request<'_>, rejections: &[Rejection], through: Plugin) -> Vec<Ix> {
     let count = Ix::try_from(request.rows.len()).unwrap_or(Ix::MAX);
-    let refused = |rejection: &&Rejection| rejection.plugin <= through.number();
+    let counts = |rejection: &&Rejection| rejection.plugin <= through.number();
     let mut refused = rejections
         .iter()
-        .filter(refused)
+        .filter(counts)
         .map(|rejection| rejection.candidate)
         .peekable();
     (0..count)

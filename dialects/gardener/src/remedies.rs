@@ -33,15 +33,15 @@ pub(crate) fn remedies(
     let Some(shoot) = fleet.shoot(&decision.demand) else {
         return Vec::new();
     };
-    let case = SeedPair {
+    let pair = SeedPair {
         fleet,
         decision,
         shoot,
         row: fleet.row(candidate),
     };
     match refusal {
-        None => case.not_picked(),
-        Some(refusal) => case.lift(Code::of_reason(refusal.reason), refusal.reason.detail),
+        None => pair.not_picked(),
+        Some(refusal) => pair.lift(Code::of_reason(refusal.reason), refusal.reason.detail),
     }
 }
 
@@ -55,7 +55,7 @@ fn remove(parent: &mut Value, field: &str) {
 /// The names of a shoot's ranges, in the order of its networks.
 const RANGES: [&str; 3] = ["nodes", "pods", "services"];
 
-/// One shoot and one seed.
+/// One shoot and one seed, for which remedies are found.
 struct SeedPair<'a> {
     fleet: &'a Fleet,
     decision: &'a Decision,
@@ -153,13 +153,13 @@ impl SeedPair<'_> {
         self.fleet.profile_of(&self.shoot.wants).map(|profile| &**profile)
     }
 
-    /// The CloudProfile of the shoot's profile: the profile itself or its parent.
+    /// The name of the CloudProfile of the shoot's profile: of the profile itself or of its parent.
     fn root(&self) -> Option<&str> {
         let wants = &self.shoot.wants;
         self.fleet.root_of(&wants.namespace, &wants.profile)
     }
 
-    /// The remedy by which the seed offers what the shoot requires.
+    /// The remedy that makes the seed offer the access restrictions of the shoot.
     fn offer(&self) -> Remedy {
         let required = self.shoot.wants.restrictions.iter();
         let missing: Vec<&String> = required
@@ -197,22 +197,22 @@ impl SeedPair<'_> {
         }
     }
 
-    /// Remedies by which the selectors of the shoot and of its profile admit the seed's provider type.
+    /// Remedies that make the selectors of the shoot and of its profile admit the seed's provider type.
     fn provider(&self) -> Vec<Remedy> {
         let r#type = self.row.record.seed.spec.provider.r#type.as_str();
         let admits =
             |types: &[String]| types.is_empty() || types.iter().any(|known| known == "*" || known == r#type);
         let wants = &self.shoot.wants;
-        let of_shoot = provider_types(wants, self.fleet.rules());
-        let of_profile = self.profile().map_or(&[][..], |profile| &profile.provider_types);
+        let shoot_types = provider_types(wants, self.fleet.rules());
+        let profile_types = self.profile().map_or(&[][..], |profile| &profile.provider_types);
         let is_current = self.fleet.rules() == Rules::Current;
-        if is_current || !admits(of_profile) {
+        if is_current || !admits(profile_types) {
             let Some(name) = self.root() else {
                 return Vec::new();
             };
             // Once the list is not empty, the shoot's own type is no longer included by default.
-            let own = Some(wants.provider.as_str()).filter(|_| is_current && of_profile.is_empty());
-            let types: Vec<&str> = of_profile
+            let own = Some(wants.provider.as_str()).filter(|_| is_current && profile_types.is_empty());
+            let types: Vec<&str> = profile_types
                 .iter()
                 .map(String::as_str)
                 .chain(own)
@@ -227,20 +227,20 @@ impl SeedPair<'_> {
                 r#type
             );
             let profile = Remedy::new(Whose::Fleet, text, edit);
-            if admits(of_shoot) {
+            if admits(shoot_types) {
                 return vec![profile];
             }
-            let mut both = self.types(r#type);
+            let mut both = self.add_type(r#type);
             both.text = format!("{} and {}", profile.text, both.text);
             both.whose = Whose::Fleet;
             both.edits.extend(profile.edits);
             return vec![both];
         }
-        vec![self.types(r#type)]
+        vec![self.add_type(r#type)]
     }
 
-    /// The remedy by which the shoot also admits seeds of this provider type.
-    fn types(&self, r#type: &str) -> Remedy {
+    /// The remedy that makes the shoot's selector also admit seeds of this provider type.
+    fn add_type(&self, r#type: &str) -> Remedy {
         self.of_shoot(
             format!("add {} to spec.seedSelector.providerTypes", r#type),
             |shoot| {
@@ -249,9 +249,9 @@ impl SeedPair<'_> {
         )
     }
 
-    /// The remedy that sets labels on the seed so that `selector` matches. The labels for provider type and
-    /// region cannot be set.
-    fn labelled(&self, selector: &Selector) -> Option<Remedy> {
+    /// The remedy that sets labels on the seed so that `selector` matches. `None` if labels for the provider
+    /// type or the region would change, which cannot be set.
+    fn set_labels(&self, selector: &Selector) -> Option<Remedy> {
         let changes = labels::to_match(selector, &self.row.record.labels)?;
         if [PROVIDER_LABEL, REGION_LABEL]
             .iter()
@@ -269,21 +269,21 @@ impl SeedPair<'_> {
 
     fn shoot_labels(&self) -> Vec<Remedy> {
         let mut removed = Vec::new();
-        let mut relaxed = self.of_shoot(String::new(), |shoot| {
+        let mut remedy = self.of_shoot(String::new(), |shoot| {
             removed = labels::relax(&mut shoot["spec"]["seedSelector"], &self.row.record.labels);
         });
-        relaxed.text = format!("take {} out of spec.seedSelector", removed.join(" and "));
-        let relaxed = Some(relaxed).filter(|_| !removed.is_empty());
-        relaxed
+        remedy.text = format!("take {} out of spec.seedSelector", removed.join(" and "));
+        let remedy = Some(remedy).filter(|_| !removed.is_empty());
+        remedy
             .into_iter()
-            .chain(self.labelled(&self.shoot.wants.selector))
+            .chain(self.set_labels(&self.shoot.wants.selector))
             .collect()
     }
 
     fn profile_labels(&self) -> Vec<Remedy> {
         let selector = self.profile().map(|profile| &profile.selector);
-        let labelled = selector.and_then(|selector| self.labelled(selector));
-        match labelled {
+        let remedy = selector.and_then(|selector| self.set_labels(selector));
+        match remedy {
             Some(remedy) => vec![remedy],
             None => vec![Remedy::none(format!(
                 "CloudProfile {} selects seeds by what this one is",
@@ -303,7 +303,7 @@ impl SeedPair<'_> {
         let Some(taint) = self.row.facts.taints.under(rules).get(place).map(Taint::from) else {
             return Vec::new();
         };
-        // The row may not include the special taints.
+        // By the documented rules, the row's taints do not include the special taints.
         let counts = |taint: &Value| {
             rules == Rules::Current || !is_special_taint(taint["key"].as_str().unwrap_or_default())
         };
@@ -322,7 +322,8 @@ impl SeedPair<'_> {
         };
         let tolerate = self.of_shoot(taints::tolerate(taint), |shoot| {
             let list = &mut shoot["spec"]["tolerations"];
-            // A list may have each key only once, so that a toleration with the same key is replaced.
+            // The last toleration of a key counts, and no toleration may follow a toleration of its key
+            // without a value. So the tolerations of this key are replaced.
             if let Some(known) = list.as_array_mut() {
                 known.retain(|known| known["key"] != toleration.key.as_str());
             }
@@ -357,8 +358,7 @@ impl SeedPair<'_> {
         both
     }
 
-    /// Remedies that set ranges of the shoot where the seed's defaults overlap with the seed's networks.
-    /// Ranges that the shoot has stay.
+    /// Remedies that replace the shoot's ranges in `pairs`, which overlap with ranges of the seed.
     fn overlap(&self, pairs: u32) -> Vec<Remedy> {
         if pairs >> HELD_PAIRS != 0 {
             return self.held();
@@ -367,8 +367,8 @@ impl SeedPair<'_> {
         self.other_ranges((0..3).filter(|&range| meets(range)).map(|range| 1 << range).sum())
     }
 
-    /// Remedies that replace the ranges in `bits`. Of the shoot's own ranges, only the range for nodes may
-    /// change.
+    /// Remedies that replace the shoot's ranges in `bits`. Of the ranges that are set in the shoot, only the
+    /// range for nodes may change.
     fn other_ranges(&self, bits: u32) -> Vec<Remedy> {
         if bits >> HELD != 0 {
             return self.held();
@@ -413,7 +413,7 @@ impl SeedPair<'_> {
         })]
     }
 
-    /// The remedy without edits: the networks that a shoot has cannot be changed.
+    /// A remedy without an edit: the networks in a shoot's status cannot be changed.
     fn held(&self) -> Vec<Remedy> {
         vec![Remedy::none(format!(
             "status.networking tells what shoot {} has already: only seeds whose networks are apart from that take it",
@@ -421,7 +421,8 @@ impl SeedPair<'_> {
         ))]
     }
 
-    /// A range that overlaps with none of the seed's, of the shoot's and of `used`.
+    /// A range of the shoot's families that does not overlap with a range of the seed or of the shoot, nor
+    /// with `used`.
     fn free(&self, used: &[Range]) -> Option<String> {
         let facts = &self.row.facts;
         let others = facts.networks.iter().chain(&facts.defaults);
@@ -430,17 +431,20 @@ impl SeedPair<'_> {
             .chain(used)
             .copied()
             .collect();
-        let tens = (0..256).map(|second| format!("10.{second}.0.0/16"));
-        let shared = (64..128).map(|second| format!("100.{second}.0.0/16"));
-        let sixes = (0..256).map(|third| format!("fd00:{third:x}::/48"));
+        let private_ranges = (0..256).map(|second| format!("10.{second}.0.0/16"));
+        let shared_ranges = (64..128).map(|second| format!("100.{second}.0.0/16"));
+        let ipv6_ranges = (0..256).map(|third| format!("fd00:{third:x}::/48"));
         let families = self.shoot.wants.families;
-        tens.chain(shared).chain(sixes).find(|text| {
-            let range = Range::of(Some(text));
-            families.admit(range) && !others.iter().any(|other| range.overlaps(*other))
-        })
+        private_ranges
+            .chain(shared_ranges)
+            .chain(ipv6_ranges)
+            .find(|text| {
+                let range = Range::of(Some(text));
+                families.admit(range) && !others.iter().any(|other| range.overlaps(*other))
+            })
     }
 
-    /// The remedy that changes the strategy to the nearest seeds.
+    /// The remedy that sets the strategy MinimalDistance.
     fn by_distance(&self) -> Remedy {
         let key = config::key(DIALECT);
         let part = json!({DIALECT: {"schedulers": {"shoot": {

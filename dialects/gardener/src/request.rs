@@ -1,4 +1,5 @@
-//! One request to the fleet: the rows in one list, and the shoot's requirements in the fleet's own numbers.
+//! One request to the fleet: the rows in one list, and the shoot's requirements. Provider types and regions
+//! are the fleet's numbers for their names.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ impl Providers {
     }
 }
 
-/// The requirements of one shoot, in the numbers of the fleet.
+/// The requirements of one shoot, with the fleet's numbers for provider types and regions.
 pub(crate) struct Request<'a> {
     fleet: &'a Fleet,
     /// The candidates, by index.
@@ -72,7 +73,7 @@ pub(crate) struct Request<'a> {
     /// The provider types of seeds that the profile and the shoot admit.
     providers: [Providers; 2],
     /// The provider types of seeds that the profile alone admits.
-    of_profile: Providers,
+    profile_providers: Providers,
     /// The shoot's own provider type, if any seed has it.
     provider: Option<u32>,
     /// The shoot's own region, if any seed has it.
@@ -82,8 +83,8 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Creates the request of a shoot with the requirements `wants` and the profile `profile`, which is on
-    /// the seeds `own`.
+    /// Creates the request of a shoot on the seeds `own`, with the requirements `wants` and the profile
+    /// `profile`.
     pub(crate) fn new(
         fleet: &'a Fleet,
         wants: &'a Wants,
@@ -92,11 +93,11 @@ impl<'a> Request<'a> {
     ) -> Self {
         let provider = fleet.names.providers.find(&wants.provider);
         let rules = fleet.rules();
-        let of_shoot = provider_types(wants, rules);
-        let providers = if profile.provider_types.is_empty() && of_shoot.is_empty() {
+        let shoot_types = provider_types(wants, rules);
+        let providers = if profile.provider_types.is_empty() && shoot_types.is_empty() {
             [Providers::Only(provider.into_iter().collect()), Providers::Any]
         } else {
-            [&profile.provider_types, of_shoot].map(|types| admitted(fleet, types))
+            [&profile.provider_types, shoot_types].map(|types| admitted(fleet, types))
         };
         let is_judged = own[0].is_some();
         let seat = |name: &Option<Arc<str>>| fleet.seed(name.as_deref()?).map(|(place, _)| place);
@@ -112,7 +113,7 @@ impl<'a> Request<'a> {
             tolerations: BTreeMap::new(),
             toleration_count: 0,
             providers,
-            of_profile: admitted(fleet, &profile.provider_types),
+            profile_providers: admitted(fleet, &profile.provider_types),
             provider,
             region: fleet.names.regions.find(&wants.region),
             own: [seat(&own[0]), seat(&own[1])],
@@ -130,7 +131,12 @@ impl<'a> Request<'a> {
         self.toleration_count = all.len();
         let pairs = all.into_iter();
         self.tolerations = pairs
-            .map(|one| (one.key.as_str(), one.value.as_deref().unwrap_or_default()))
+            .map(|toleration| {
+                (
+                    toleration.key.as_str(),
+                    toleration.value.as_deref().unwrap_or_default(),
+                )
+            })
             .collect();
         self
     }
@@ -159,7 +165,7 @@ impl<'a> Request<'a> {
 
     /// Whether the profile alone admits the seed's provider type.
     pub(crate) fn profile_admits_provider(&self, row: &Row) -> bool {
-        self.of_profile.admit(row.facts.provider)
+        self.profile_providers.admit(row.facts.provider)
     }
 
     /// Whether the seed has the shoot's own provider type.
@@ -172,27 +178,29 @@ impl<'a> Request<'a> {
         Some(row.facts.region) == self.region
     }
 
-    /// The distances of `candidates` by the ConfigMap for the shoot's profile; `None` where the ConfigMap has
-    /// no distance.
+    /// The distances of `candidates` by the ConfigMap for the shoot's profile; `None` if the ConfigMap has no
+    /// distance.
     pub(crate) fn known_distances(&self, candidates: &[Ix]) -> Vec<Option<i64>> {
-        let known = self.fleet.distances_from(self.wants);
-        let of = |candidate: &Ix| known?.to(&self.row(*candidate).record.seed.spec.provider.region);
-        candidates.iter().map(of).collect()
+        let distances = self.fleet.distances_from(self.wants);
+        let distance_of =
+            |candidate: &Ix| distances?.to(&self.row(*candidate).record.seed.spec.provider.region);
+        candidates.iter().map(distance_of).collect()
     }
 
-    /// The distances of `candidates` by the names of regions. The distance of each region is computed once.
+    /// The distances of `candidates` by the names of regions, with a penalty for another provider type. The
+    /// distance of each region is computed once.
     pub(crate) fn distances(&self, candidates: &[Ix]) -> Vec<u32> {
-        let target = Region::of(&self.wants.region);
-        let mut known = vec![u32::MAX; self.fleet.names.regions.count() as usize];
+        let shoot_region = Region::of(&self.wants.region);
+        let mut computed = vec![u32::MAX; self.fleet.names.regions.count() as usize];
         let scratch = RefCell::new(Vec::new());
         let measure = |candidate: &Ix| {
             let row = self.row(*candidate);
-            let known = &mut known[row.facts.region as usize];
-            if *known == u32::MAX {
+            let computed = &mut computed[row.facts.region as usize];
+            if *computed == u32::MAX {
                 let name = &row.record.seed.spec.provider.region;
-                *known = Region::of(name).distance(&target, true, &mut scratch.borrow_mut());
+                *computed = Region::of(name).distance(&shoot_region, true, &mut scratch.borrow_mut());
             }
-            *known
+            *computed
                 + if self.same_provider(row) {
                     0
                 } else {

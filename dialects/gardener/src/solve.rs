@@ -1,4 +1,4 @@
-//! The pipeline: filters, then the strategy on the remaining seeds, then the order
+//! The pipeline: filters, then the steps that compare the remaining seeds, then the ranking
 //! (docs/systems/gardener.md, "Filters" and "Picking").
 
 use std::sync::Arc;
@@ -19,11 +19,11 @@ pub(crate) struct Solution {
     pub(crate) solved: PipelineOutcome,
     /// The names of the score columns.
     pub(crate) scorers: Vec<Arc<str>>,
-    /// The smallest distance, where distances count.
+    /// The smallest distance; `None` for other rules than [`Rule::MinimalDistance`].
     pub(crate) minimum: Option<Minimum>,
 }
 
-/// Judges every seed, and scores and ranks the feasible ones.
+/// Judges every seed, and scores and ranks the feasible seeds.
 pub(crate) fn solve(request: &Request<'_>) -> Solution {
     let count = Ix::try_from(request.rows.len()).unwrap_or(Ix::MAX);
     let (mut feasible, refused) = filter(request, count, &Plugin::ALL.each_ref());
@@ -31,7 +31,7 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
     if relative::refuse(request, &mut rejections) {
         feasible.retain(|candidate| {
             rejections
-                .binary_search_by_key(candidate, |one| one.candidate)
+                .binary_search_by_key(candidate, |rejection| rejection.candidate)
                 .is_err()
         });
     }
@@ -58,20 +58,20 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
     }
 }
 
-/// The distance of each feasible seed, and the smallest distance. Distances come from a ConfigMap if it has
-/// any of the regions, and other regions then have no distance. Else they are computed from the names of
-/// regions.
+/// The smallest distance, and the distance of each feasible seed. If a ConfigMap has any of the seeds'
+/// regions, distances come from the ConfigMap, and other regions have no distance. Else distances are
+/// computed from the names of regions.
 fn measure_distances(request: &Request<'_>, feasible: &[Ix]) -> (Minimum, Vec<Option<i64>>) {
-    let known = request.known_distances(feasible);
-    if let Some(&least) = known.iter().flatten().min() {
-        return (Minimum::Mapped(least), known);
+    let mapped = request.known_distances(feasible);
+    if let Some(&least) = mapped.iter().flatten().min() {
+        return (Minimum::Mapped(least), mapped);
     }
-    let named = request.distances(feasible);
-    let near = named.iter().copied().filter(|distance| *distance <= FARTHEST);
+    let by_name = request.distances(feasible);
+    let near = by_name.iter().copied().filter(|distance| *distance <= FARTHEST);
     let least = near.min();
     (
         Minimum::Named(least),
-        named
+        by_name
             .into_iter()
             .map(|distance| Some(i64::from(distance)))
             .collect(),
@@ -120,8 +120,8 @@ fn rank(request: &Request<'_>, feasible: &[Ix]) -> Vec<Ix> {
     keys.into_iter().map(|key| key as Ix).collect()
 }
 
-/// The score columns of the ranking, for information only. Gardener adds no scores up, so that each weight
-/// is 0.
+/// The score columns of the ranking, for information only. Gardener does not add up scores, so each weight is
+/// 0.
 fn columns(
     request: &Request<'_>,
     feasible: &[Ix],

@@ -12,7 +12,7 @@ use crate::names::{
     PROJECTS, SEEDS, SHOOTS,
 };
 
-/// A ready seed with networks that overlap with no others.
+/// A ready seed whose networks do not overlap with one another, nor with the networks of [`shoot`].
 pub(crate) fn seed(name: &str, provider: &str, region: &str) -> Value {
     json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Seed", "metadata": {"name": name},
@@ -42,7 +42,7 @@ pub(crate) fn shoot(name: &str, region: &str) -> Value {
     })
 }
 
-/// A profile for seeds of any labels.
+/// A CloudProfile of the provider type `name`, without a seed selector.
 pub(crate) fn profile(name: &str) -> Value {
     json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "CloudProfile", "metadata": {"name": name},
@@ -141,7 +141,7 @@ pub(crate) fn fleet(objects: &[Value]) -> Fleet {
     fleet
 }
 
-/// The decision on the shoot `demand`.
+/// The decision on the shoot `demand`; `chosen` are the seeds that a user chose, if any.
 pub(crate) fn ask(
     fleet: &Fleet,
     demand: &Value,
@@ -163,7 +163,7 @@ pub(crate) fn decide(fleet: &Fleet, demand: &Value) -> Decision {
     ask(fleet, demand, None).unwrap()
 }
 
-/// The name of the picked seed; `None` without a pick.
+/// The name of the seed that is picked for the shoot `demand`; `None` if no seed is picked.
 pub(crate) fn picked(fleet: &Fleet, demand: &Value) -> Option<String> {
     let decision = decide(fleet, demand);
     decision

@@ -25,13 +25,13 @@ fn of_shoot(shoot: &Value) -> Vec<Key> {
     let mut keys: Vec<Key> = seats.names().map(|name| Key::new(SEEDS, "", name)).collect();
     let (resource, profile) = match shoot.pointer("/spec/cloudProfile") {
         Some(Value::Object(reference)) => {
-            let named = |field| reference.get(field).and_then(Value::as_str);
-            let resource = match named("kind").unwrap_or_default() {
+            let field_text = |field| reference.get(field).and_then(Value::as_str);
+            let resource = match field_text("kind").unwrap_or_default() {
                 "" | CLOUD_PROFILE => Some(CLOUD_PROFILES),
                 NAMESPACED_CLOUD_PROFILE => Some(NAMESPACED_CLOUD_PROFILES),
                 _ => None,
             };
-            (resource, named("name"))
+            (resource, field_text("name"))
         }
         _ => (Some(CLOUD_PROFILES), text("/spec/cloudProfileName")),
     };
@@ -86,7 +86,7 @@ mod tests {
     use crate::names::DIALECT;
     use crate::testing::{fleet, shoot, with};
 
-    fn shown(shoot: &Value) -> Vec<String> {
+    fn used_by(shoot: &Value) -> Vec<String> {
         (Gardener.guarded().uses)(SHOOTS, shoot)
             .iter()
             .map(|key| match &*key.namespace {
@@ -100,16 +100,16 @@ mod tests {
     fn a_shoot_uses_the_seeds_of_spec_and_status_and_its_profile() {
         let shoot =
             json!({"spec": {"seedName": "a", "cloudProfileName": "aws"}, "status": {"seedName": "b"}});
-        assert_eq!(shown(&shoot), ["seeds/a", "seeds/b", "cloudprofiles/aws"]);
+        assert_eq!(used_by(&shoot), ["seeds/a", "seeds/b", "cloudprofiles/aws"]);
         let newer =
             json!({"spec": {"cloudProfileName": "old", "cloudProfile": {"name": "new"}, "seedName": ""}});
-        assert_eq!(shown(&newer), ["cloudprofiles/new"]);
+        assert_eq!(used_by(&newer), ["cloudprofiles/new"]);
         let own = json!({
             "metadata": {"namespace": "garden-dev"},
             "spec": {"cloudProfile": {"kind": "NamespacedCloudProfile", "name": "mine"}},
         });
-        assert_eq!(shown(&own), ["namespacedcloudprofiles/garden-dev/mine"]);
-        assert!(shown(&json!(7)).is_empty());
+        assert_eq!(used_by(&own), ["namespacedcloudprofiles/garden-dev/mine"]);
+        assert!(used_by(&json!(7)).is_empty());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Sentences for codes, rendered only for a reader of a decision.
+//! Sentences for codes. They are rendered only when a decision is read.
 
 mod networks;
 mod places;
@@ -51,7 +51,7 @@ pub(crate) fn is_alike(reason: Reason) -> bool {
     }
 }
 
-/// The sentence of one refusal. `minimum` is the smallest distance, where distances count.
+/// The sentence of one refusal. `minimum` is the smallest distance, if the decision compared distances.
 pub(crate) fn refusal(
     fleet: &Fleet,
     row: &Row,
@@ -71,12 +71,12 @@ pub(crate) fn refusal(
             "the seed is not visible to the scheduler (spec.settings.scheduling.visible)".to_owned()
         }
         Code::ProviderMismatch => {
-            let who = match fleet.rules() {
+            let allowed_by = match fleet.rules() {
                 Rules::Documented => "the cloud profile and the shoot allow",
                 Rules::Current => "the cloud profile allows",
             };
             format!(
-                "provider type \"{}\" is not among those {who} (the shoot's own is \"{}\")",
+                "provider type \"{}\" is not among those {allowed_by} (the shoot's own is \"{}\")",
                 provider.r#type, wants.provider
             )
         }
@@ -132,7 +132,10 @@ pub(crate) fn refusal(
                 .unwrap_or_default();
             match minimum {
                 Some(Minimum::Mapped(least)) => {
-                    match fleet.distances_from(wants).and_then(|known| known.to(from)) {
+                    match fleet
+                        .distances_from(wants)
+                        .and_then(|distances| distances.to(from))
+                    {
                         Some(distance) => format!(
                             "the distance from \"{to}\" to \"{from}\" is {distance} by ConfigMap garden/{map}, the smallest is {least}"
                         ),
@@ -166,11 +169,11 @@ fn not_ready(row: &Row, rules: Rules) -> String {
 fn differing_labels(selector: &Selector, row: &Row) -> String {
     let mut parts: Vec<String> = Vec::new();
     for requirement in &selector.requirements {
-        let own = row.record.labels.value(&requirement.key);
-        if requirement.matches(own) {
+        let seed_value = row.record.labels.value(&requirement.key);
+        if requirement.matches(seed_value) {
             continue;
         }
-        let part = match own {
+        let part = match seed_value {
             Some(value) => format!("{}={value}", requirement.key),
             None => format!("no {}", requirement.key),
         };
@@ -196,8 +199,12 @@ fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Wants) -> String {
         );
     };
     let taint_text = Taint::from(taint);
-    let own = wants.tolerations.iter().rfind(|own| own.key == taint.key);
-    let forbidden = own.is_some_and(|own| !fleet.may_tolerate(&wants.namespace, own));
+    let own_toleration = wants
+        .tolerations
+        .iter()
+        .rfind(|own_toleration| own_toleration.key == taint.key);
+    let forbidden =
+        own_toleration.is_some_and(|own_toleration| !fleet.may_tolerate(&wants.namespace, own_toleration));
     match fleet.project_of(&wants.namespace).filter(|_| forbidden) {
         None => format!("the shoot does not tolerate the taint {taint_text}"),
         Some(project) => format!(
@@ -315,13 +322,12 @@ pub(crate) fn steps(reason: Reason) -> usize {
 /// The region of the shoot, if `candidate` is the only seed in it.
 pub(crate) fn only_in_region<'a>(fleet: &'a Fleet, decision: &Decision, candidate: Ix) -> Option<&'a str> {
     let region = fleet.shoot(&decision.demand)?.wants.region.as_str();
-    let own = |candidate: &Ix| fleet.row(*candidate).record.seed.spec.provider.region == region;
-    let mut in_region = (0..fleet.seeds()).filter(own);
+    let is_in_region = |candidate: &Ix| fleet.row(*candidate).record.seed.spec.provider.region == region;
+    let mut in_region = (0..fleet.seeds()).filter(is_in_region);
     (in_region.next() == Some(candidate) && in_region.next().is_none()).then_some(region)
 }
 
-/// Warnings for the reader: seeds that an unplaced shoot does not get only because of the order of
-/// Gardener's steps.
+/// Warnings for the reader: seeds that would fit an unplaced shoot if Gardener's steps had another order.
 pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     if decision.outcome != Outcome::Unschedulable {
         return Vec::new();
@@ -335,25 +341,24 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     if names.is_empty() {
         return Vec::new();
     }
-    let more = match names.len().saturating_sub(NAMED) {
+    let more = match names.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     vec![format!(
         "{}{more} would fit, {ORDER}",
-        names[..names.len().min(NAMED)].join(", ")
+        names[..names.len().min(MAX_NAMED)].join(", ")
     )]
 }
 
-/// Number of seeds that a warning names.
-const NAMED: usize = 5;
+/// Maximum number of seeds that a warning names.
+const MAX_NAMED: usize = 5;
 
 /// The clause of the warning with the reason why a seed that would fit is refused.
 const ORDER: &str = "but for other seeds that are preferred for their zones or their default domain, and refused by a later \
                      step: Gardener takes them out of the running before it judges taints, networks, capacity and distance";
 
-/// A note that the seed is in another region than the requested one, if regions do not matter for the
-/// decision.
+/// A note that the seed is not in the region of the shoot, if the purpose of the shoot is testing.
 fn far(fleet: &Fleet, decision: &Decision, row: &Row) -> String {
     let is_testing = decision.detail::<Detail>().and_then(|detail| detail.rule) == Some(Rule::SameProvider);
     let requested = fleet

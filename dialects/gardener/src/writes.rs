@@ -13,21 +13,21 @@ use crate::kind::shoot::binding::{SeedDefaults, bind};
 use crate::kind::{child, fill};
 use crate::words;
 
-/// The update of the shoot: its seed, through `shoots/binding`; or, with the current rules, the reason of a
-/// failure, in its status. Empty where neither changes.
+/// The update of the shoot: its seed, through `shoots/binding`; or, by the current rules, the reason of a
+/// failure, in its status. Empty if neither changes.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let failed = matches!(decision.outcome, Outcome::Unschedulable | Outcome::Invalid);
     if failed && fleet.rules() == Rules::Current {
         return pending(fleet, decision).into_iter().collect();
     }
-    let bound = decision
+    let binding = decision
         .changes
         .iter()
         .find(|change| change.action == Action::Bind);
-    let (Some(bound), Some(shoot)) = (bound, fleet.shoot(&decision.demand)) else {
+    let (Some(binding), Some(shoot)) = (binding, fleet.shoot(&decision.demand)) else {
         return Vec::new();
     };
-    let Some((_, row)) = fleet.seed(&bound.cluster_name) else {
+    let Some((_, row)) = fleet.seed(&binding.cluster_name) else {
         return Vec::new();
     };
     let mut object = without_version(shoot);
@@ -50,7 +50,7 @@ fn without_version(shoot: &Record) -> Value {
 }
 
 /// The update of `status.lastOperation` with the reason why the shoot is not created yet, which Gardener's
-/// dashboard shows.
+/// dashboard shows. `None` if the status has this reason already.
 fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
     let shoot = fleet.shoot(&decision.demand)?;
     let description = format!("Failed to schedule Shoot: {}", words::message(fleet, decision));
@@ -89,8 +89,8 @@ fn domain(fleet: &Fleet, row: &Row, wants: &Wants) -> Option<String> {
     Some(domain::of(wants, fleet.project_name(&wants.namespace), default))
 }
 
-/// The values that a shoot with the requirements `wants` gets with the seed of `row`, where it has no value
-/// itself.
+/// Values that a binding to the seed of `row` sets in a shoot with the requirements `wants`, if the shoot
+/// does not have them.
 pub(crate) fn given<'a>(fleet: &'a Fleet, row: &'a Row, wants: &Wants) -> SeedDefaults<'a> {
     let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
     SeedDefaults {

@@ -3,9 +3,9 @@
 //!
 //! The fleet is like a large installation: 40 regions of three providers, nine models of nodes each, one
 //! cluster in ten tainted. "dynamic" divides by room, "regions" spreads over three regions first, "groups"
-//! goes through twelve groups of clusters of which the last has room, "report" is the report of "groups" with
-//! every reason, "fold" is one binding taken in after a fork, whose clusters others have changed, "figures" one
-//! cluster that reports other figures, taken in after a fork. Times are medians.
+//! tries twelve groups of clusters of which the last has room, "report" writes the report of "groups" with
+//! every reason, "fold" applies a change of the clusters of one binding after a fork, and "figures" applies a
+//! change of the resource summary of one cluster after a fork. Times are medians.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use berth_dialect_contract::{Ask, Inventory, report};
 use berth_dialect_testing::bench::{fold, median};
 use serde_json::{Value, json};
 
-/// As in the program.
+/// The allocator of the program `berth`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -35,7 +35,7 @@ fn main() {
     for count in SIZES {
         let mut inventory = fleet(count);
         let mut times: Vec<Duration> = QUESTIONS.map(|name| decide(&*inventory, name)).into();
-        times.push(written(&*inventory));
+        times.push(report_time(&*inventory));
         times.push(fold_after_fork(&mut inventory));
         times.push(figures_after_fork(&mut inventory));
         let cells: Vec<String> = times
@@ -71,8 +71,8 @@ fn decide(inventory: &dyn Inventory, name: &str) -> Duration {
     })
 }
 
-/// The median time of writing the report of a decision, every cluster with its reasons.
-fn written(inventory: &dyn Inventory) -> Duration {
+/// The median time of writing the report of a decision, which has the reasons of every cluster.
+fn report_time(inventory: &dyn Inventory) -> Duration {
     let demand = key("groups");
     let decision = inventory.decide(&ask(&demand));
     let decision = decision
@@ -153,7 +153,7 @@ fn binding(name: &str, placement: Value) -> Value {
     })
 }
 
-/// Clusters of all groups but the last are full.
+/// The cluster with this number. Clusters of all groups except the last are full.
 fn cluster(number: u32, name: &str) -> Value {
     let region = format!("region-{}", number % 40);
     let provider = ["aws", "gcp", "azure"][number as usize % 3];
@@ -162,11 +162,11 @@ fn cluster(number: u32, name: &str) -> Value {
     let cpu = [0, 1, 2, 4, 8, 16, 32, 64, 128];
     let model = |grade: usize| {
         let range = |name: &str, unit: u64, suffix: &str| {
-            let most = match cpu.get(grade + 1) {
+            let max = match cpu.get(grade + 1) {
                 Some(next) => format!("{}{suffix}", next * unit),
                 None => i64::MAX.to_string(),
             };
-            json!({"name": name, "min": format!("{}{suffix}", cpu[grade] * unit), "max": most})
+            json!({"name": name, "min": format!("{}{suffix}", cpu[grade] * unit), "max": max})
         };
         json!({"grade": grade, "ranges": [range("cpu", 1, ""), range("memory", 4, "Gi")]})
     };

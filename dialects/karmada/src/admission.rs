@@ -55,34 +55,34 @@ impl Plugin for DecisionGuard {
         object: Option<&Value>,
         _warnings: &mut Vec<String>,
     ) -> Result<(), Denial> {
-        let nothing = Value::Null;
-        let (old, new) = (request.old.unwrap_or(&nothing), object.unwrap_or(&nothing));
-        let mut changed = Vec::new();
+        let null = Value::Null;
+        let (old, new) = (request.old.unwrap_or(&null), object.unwrap_or(&null));
+        let mut changed_fields = Vec::new();
         if old["spec"]["clusters"] != new["spec"]["clusters"] {
-            changed.push("spec.clusters".to_owned());
+            changed_fields.push("spec.clusters".to_owned());
         }
         let applied = |object: &Value| object["metadata"]["annotations"][APPLIED_PLACEMENT].clone();
         if applied(old) != applied(new) {
-            changed.push(format!("metadata.annotations[{APPLIED_PLACEMENT}]"));
+            changed_fields.push(format!("metadata.annotations[{APPLIED_PLACEMENT}]"));
         }
-        // A creation drops the status, so that only updates are checked.
+        // A creation drops the status, so the status is checked only in updates.
         if request.operation == Operation::Update {
             let fields = REPORTED
                 .iter()
                 .filter(|field| old["status"][**field] != new["status"][**field]);
-            changed.extend(fields.map(|field| format!("status.{field}")));
-            if scheduled(old) != scheduled(new) {
-                changed.push("status.conditions".to_owned());
+            changed_fields.extend(fields.map(|field| format!("status.{field}")));
+            if scheduled_condition(old) != scheduled_condition(new) {
+                changed_fields.push("status.conditions".to_owned());
             }
         }
         let detail = format!(
             "it holds the scheduler's decision, which only {ACTOR} writes; change the policy or the template instead, or bind it \
              through its binding subresource"
         );
-        match changed.is_empty() {
+        match changed_fields.is_empty() {
             true => Ok(()),
             false => Err(Denial::Invalid(
-                changed
+                changed_fields
                     .into_iter()
                     .map(|field| FieldError::forbidden(field, detail.clone()))
                     .collect(),
@@ -91,7 +91,7 @@ impl Plugin for DecisionGuard {
     }
 }
 
-fn scheduled(object: &Value) -> Option<&Value> {
+fn scheduled_condition(object: &Value) -> Option<&Value> {
     let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     conditions.find(|condition| condition["type"] == SCHEDULED)
 }

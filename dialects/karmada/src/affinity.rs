@@ -27,7 +27,7 @@ pub(crate) enum Miss {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Affinity {
     exclude: BTreeSet<String>,
-    /// The label selector. `Err` is an invalid selector, which matches nothing.
+    /// The label selector. `Err` is an invalid selector, which matches no cluster.
     labels: Option<Result<Selector, String>>,
     fields: Vec<FieldTest>,
     names: BTreeSet<String>,
@@ -36,7 +36,8 @@ pub(crate) struct Affinity {
 #[derive(Clone, Debug)]
 struct FieldTest {
     field: Field,
-    /// Whether the operator is `In`, else `NotIn`. `None` is an unknown operator, which matches nothing.
+    /// `true` for the operator `In`, `false` for `NotIn`. `None` is an unknown operator, which matches no
+    /// cluster.
     is_in: Option<bool>,
     values: BTreeSet<String>,
 }
@@ -78,12 +79,12 @@ impl Affinity {
         if self.exclude.contains(&*cluster.name) {
             return Some(Miss::Excluded);
         }
-        let by_labels = match &self.labels {
+        let labels_match = match &self.labels {
             None => true,
             Some(Ok(selector)) => selector.matches(cluster.labels()),
             Some(Err(_)) => false,
         };
-        if !by_labels {
+        if !labels_match {
             return Some(Miss::Labels);
         }
         // Karmada tests zones before the other fields. The order only affects the reported field, not the
@@ -92,8 +93,8 @@ impl Affinity {
         if let Some(index) = failing {
             return Some(Miss::Field(u32::try_from(index).unwrap_or(u32::MAX)));
         }
-        let named = self.names.is_empty() || self.names.contains(&*cluster.name);
-        (!named).then_some(Miss::Names)
+        let is_named = self.names.is_empty() || self.names.contains(&*cluster.name);
+        (!is_named).then_some(Miss::Names)
     }
 
     /// The clusters of `columns` that match.
@@ -105,8 +106,8 @@ impl Affinity {
         matching
     }
 
-    /// Parts that may exclude clusters, in the order of Karmada's tests, each with the clusters of `columns`
-    /// that pass it.
+    /// Parts that may exclude clusters, in the order of [`Affinity::miss`], each with the clusters of
+    /// `columns` that pass the part.
     pub(crate) fn parts(&self, columns: &Columns) -> Vec<(Miss, Bits)> {
         let count = columns.count();
         let names = |names: &BTreeSet<String>| columns.named(names.iter().map(String::as_str));
@@ -130,7 +131,7 @@ impl Affinity {
         parts
     }
 
-    /// The label selector, if the affinity tests nothing else.
+    /// The label selector, if the affinity has no other tests.
     pub(crate) fn labels_alone(&self) -> Option<&Selector> {
         let is_alone = self.exclude.is_empty() && self.fields.is_empty() && self.names.is_empty();
         self.labels.as_ref()?.as_ref().ok().filter(|_| is_alone)
@@ -190,10 +191,10 @@ impl FieldTest {
         let Some(is_in) = self.is_in else {
             return false;
         };
-        let one = |value: &str| !value.is_empty() && self.values.contains(value);
+        let has_value = |value: &str| !value.is_empty() && self.values.contains(value);
         let found = match self.field {
-            Field::Provider => one(&cluster.provider),
-            Field::Region => one(&cluster.region),
+            Field::Provider => has_value(&cluster.provider),
+            Field::Region => has_value(&cluster.region),
             Field::Zone => cluster.zones.iter().any(|zone| self.values.contains(zone)),
             Field::Unknown => false,
         };

@@ -25,7 +25,7 @@ pub(crate) struct Settings {
     pub(crate) lists_empty: bool,
 }
 
-/// Outcome for one group of clusters, or for all clusters where there are no groups.
+/// Outcome for one group of clusters, or for all clusters if there are no groups.
 #[derive(Debug)]
 pub(crate) struct GroupOutcome {
     /// Every refusal of every filter.
@@ -49,7 +49,7 @@ pub(crate) struct GroupAttempt {
     pub(crate) group: usize,
     /// Number of clusters that fit.
     pub(crate) feasible: usize,
-    /// Reason why the group has no room for all replicas; `None` where it has.
+    /// Reason why the group has no room for all replicas; `None` if it has room.
     pub(crate) failure: Option<Failure>,
 }
 
@@ -58,15 +58,15 @@ pub(crate) struct GroupAttempt {
 pub(crate) struct Choice {
     /// Outcome of the group with room for all replicas, or else of the group that was tried first.
     pub(crate) run: GroupOutcome,
-    /// The index of that group; `None` without groups.
+    /// The index of the group of `run`; `None` without groups.
     pub(crate) group: Option<usize>,
     /// The groups that were tried, in order.
     pub(crate) tried: Vec<GroupAttempt>,
 }
 
-/// Chooses clusters for `question`. Groups are tried in order from the observed group on, or from the first
-/// one if none is observed or the binding is decided from scratch. Groups before the observed one are not
-/// tried.
+/// Chooses clusters for `question`. Groups are tried in order from the observed group on. If no group is
+/// observed, or the binding is decided from scratch, all groups are tried. Groups before the observed group
+/// are not tried.
 pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     let common = Common::of(question);
     let groups = question.policy.groups();
@@ -87,7 +87,7 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
         });
         if run.outcome.is_ok() {
             return Choice {
-                run: run.judged(&attempt),
+                run: run.with_refusals(&attempt),
                 group: Some(place),
                 tried,
             };
@@ -97,13 +97,13 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     if let Some((place, run)) = first {
         let attempt = Try::new(question, groups.get(place));
         return Choice {
-            run: run.judged(&attempt),
+            run: run.with_refusals(&attempt),
             group: Some(place),
             tried,
         };
     }
     let attempt = Try::new(question, None);
-    let mut all = run(&attempt, &common, settings).judged(&attempt);
+    let mut all = run(&attempt, &common, settings).with_refusals(&attempt);
     if question.policy.groups.is_some() {
         // With an empty list of groups, the binding is scheduled, but on no cluster.
         (all.selected, all.outcome) = (Vec::new(), Ok(Shares::new()));
@@ -170,8 +170,8 @@ impl Common {
 }
 
 impl GroupOutcome {
-    /// Adds the verdict of every filter on every cluster.
-    fn judged(self, attempt: &Try<'_>) -> Self {
+    /// Adds the refusals of every filter.
+    fn with_refusals(self, attempt: &Try<'_>) -> Self {
         let (feasible, rejections) =
             berth_scheduling::filter(attempt, attempt.question.columns.count(), &Plugin::ALL.each_ref());
         debug_assert_eq!(feasible, self.feasible, "filters say the same alone and together");
@@ -192,7 +192,7 @@ pub(crate) fn among(
     let ranked = whole.run.ranked.iter();
     let selected: Vec<RankedCluster> = ranked
         .clone()
-        .filter(|standing| chosen.contains(&standing.candidate))
+        .filter(|cluster| chosen.contains(&cluster.candidate))
         .copied()
         .collect();
     let run = GroupOutcome {
@@ -200,14 +200,14 @@ pub(crate) fn among(
         feasible: whole.run.feasible.clone(),
         ranked: ranked.copied().collect(),
         bounds: whole.run.bounds.clone(),
-        selected: selected.iter().map(|standing| standing.candidate).collect(),
+        selected: selected.iter().map(|cluster| cluster.candidate).collect(),
         outcome: share(&attempt, &selected, settings),
     };
     (run, whole.group)
 }
 
 /// Tries one group: filters, ranks and selects its clusters, and divides the replicas.
-/// [`GroupOutcome::judged`] adds the refusals.
+/// [`GroupOutcome::with_refusals`] adds the refusals.
 fn run(attempt: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
     let mut feasible = attempt.matching();
     feasible.intersect(&common.passing);
@@ -228,25 +228,25 @@ fn run(attempt: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
     match select(attempt, &run.ranked) {
         Err(failure) => run.outcome = Err(failure),
         Ok(selected) => {
-            run.selected = selected.iter().map(|standing| standing.candidate).collect();
+            run.selected = selected.iter().map(|cluster| cluster.candidate).collect();
             run.outcome = share(attempt, &selected, settings);
         }
     }
     run
 }
 
-/// The `feasible` clusters with the data for their ranking, and the limit of each one's room.
+/// The `feasible` clusters with the data for their ranking, and the limit of the room of each cluster.
 fn rank_candidates(
     attempt: &Try<'_>,
     common: &Common,
     feasible: &[Ix],
 ) -> (Vec<RankedCluster>, Vec<RoomLimit>) {
     let question = attempt.question;
-    let mut standings = Vec::with_capacity(feasible.len());
+    let mut ranked = Vec::with_capacity(feasible.len());
     let mut bounds = Vec::with_capacity(feasible.len());
     for &candidate in feasible {
         let Room { replicas, bound } = common.room(question, candidate);
-        standings.push(RankedCluster {
+        ranked.push(RankedCluster {
             candidate,
             tier: attempt.tier(candidate),
             score: if question.is_listed(candidate) { LISTED } else { 0 },
@@ -255,7 +255,7 @@ fn rank_candidates(
         });
         bounds.push(bound);
     }
-    (standings, bounds)
+    (ranked, bounds)
 }
 
 fn select(attempt: &Try<'_>, ranked: &[RankedCluster]) -> Result<Vec<RankedCluster>, Failure> {
@@ -272,9 +272,9 @@ fn select(attempt: &Try<'_>, ranked: &[RankedCluster]) -> Result<Vec<RankedClust
 
 fn share(attempt: &Try<'_>, selected: &[RankedCluster], settings: Settings) -> Result<Shares, Failure> {
     let question = attempt.question;
-    let nothing = || selected.iter().map(|standing| (standing.candidate, 0));
+    let without_replicas = || selected.iter().map(|cluster| (cluster.candidate, 0));
     if !question.record.divides() {
-        return Ok(nothing().collect());
+        return Ok(without_replicas().collect());
     }
     let demand = ReplicaDemand {
         strategy: &question.policy.strategy,
@@ -283,10 +283,10 @@ fn share(attempt: &Try<'_>, selected: &[RankedCluster], settings: Settings) -> R
         is_fresh: question.record.is_rescheduled(),
         is_descending: seats::is_descending(&question.record.spec.resource.uid),
     };
-    let tiers = attempt.group.is_some_and(|group| group.overflow.is_some());
-    let mut shares = divide::divide(&demand, selected, question.columns, tiers)?;
+    let has_tiers = attempt.group.is_some_and(|group| group.overflow.is_some());
+    let mut shares = divide::divide(&demand, selected, question.columns, has_tiers)?;
     if settings.lists_empty {
-        for (candidate, none) in nothing() {
+        for (candidate, none) in without_replicas() {
             shares.entry(candidate).or_insert(none);
         }
     }

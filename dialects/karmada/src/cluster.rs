@@ -57,9 +57,9 @@ pub(crate) struct Cluster {
     pub(crate) object: Arc<Object>,
     /// The name.
     pub(crate) name: Arc<str>,
-    /// The provider; empty where there is none.
+    /// The provider; empty if there is none.
     pub(crate) provider: String,
-    /// The region; empty where there is none.
+    /// The region; empty if there is none.
     pub(crate) region: Arc<str>,
     /// The zones.
     pub(crate) zones: Vec<String>,
@@ -124,11 +124,11 @@ impl Cluster {
 }
 
 fn fields(provider: &str, region: &str, zones: &[String]) -> Labels {
-    let own = [(PROVIDER, provider), (REGION, region)].into_iter();
-    let own = own
+    let single_fields = [(PROVIDER, provider), (REGION, region)].into_iter();
+    let single_fields = single_fields
         .filter(|(_, value)| !value.is_empty())
         .map(|(field, value)| (field.to_owned(), value));
     let any = zones.first().map(|_| (ZONE.to_owned(), ""));
     let each = zones.iter().map(|zone| (in_zone(zone), ""));
-    own.chain(any).chain(each).collect()
+    single_fields.chain(any).chain(each).collect()
 }

@@ -58,7 +58,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The settings that change decisions.
+    /// The settings for the choice of clusters.
     pub(crate) const fn choice(&self) -> choice::Settings {
         choice::Settings {
             lists_empty: self.lists_empty,

@@ -1,7 +1,7 @@
 //! Deciding: a pure function from the binding, the clusters and the instant to a decision.
 //!
-//! Clusters are always chosen. Where Karmada would not decide now, the listed clusters stay, and the choice
-//! serves only as an explanation.
+//! Clusters are chosen even if Karmada would not decide now. In this case, the listed clusters stay, and the
+//! choice serves only as an explanation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,19 +29,24 @@ use crate::writes;
 /// Decides `record`, the binding of `ask`.
 ///
 /// # Errors
-/// The chosen clusters that do not exist or do not fit, where the caller chose clusters.
+/// If the caller chose clusters: the clusters that do not exist or do not fit, or the reason why the replicas
+/// cannot be divided among them.
 pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
     if record.is_leaving() {
         return Ok(released(record, ask));
     }
     let ignored = IgnoreReason::of(record, &fleet.settings);
     let (Some(policy), None) = (&record.policy, ignored) else {
-        return Ok(left_alone(record, ask, ignored.unwrap_or(IgnoreReason::Attached)));
+        return Ok(ignored_decision(
+            record,
+            ask,
+            ignored.unwrap_or(IgnoreReason::Attached),
+        ));
     };
     let around = fleet.around(ask.demand, record, Some(ask.now));
     let question = Question::new(fleet.columns(), record, policy, &around);
     let trigger = Trigger::of(record, &policy.raw, fleet.columns());
-    let case = BindingFacts {
+    let facts = BindingFacts {
         fleet,
         record,
         policy,
@@ -50,8 +55,8 @@ pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<De
         trigger,
     };
     match ask.chosen {
-        Some(names) => case.chosen(names),
-        None => Ok(case.conclude(choice::choose(&question, case.settings()))),
+        Some(names) => facts.chosen(names),
+        None => Ok(facts.conclude(choice::choose(&question, facts.settings()))),
     }
 }
 
@@ -88,13 +93,13 @@ fn unjudged(record: &Record, ask: &Ask<'_>, outcome: Outcome, reason: &'static s
     }
 }
 
-fn left_alone(record: &Record, ask: &Ask<'_>, why: IgnoreReason) -> Decision {
+fn ignored_decision(record: &Record, ask: &Ask<'_>, reason: IgnoreReason) -> Decision {
     Decision {
         detail: Box::new(Detail {
-            ignored: Some(why),
+            ignored: Some(reason),
             ..Detail::default()
         }),
-        ..unjudged(record, ask, Outcome::Ignored, why.token())
+        ..unjudged(record, ask, Outcome::Ignored, reason.token())
     }
 }
 
@@ -139,12 +144,13 @@ impl BindingFacts<'_> {
             _ => None,
         };
         let (shares, failure) = match &run.outcome {
-            // Karmada would not decide now, and lists no cluster that could stay: the failure is reported.
+            // Karmada would not decide now, and the binding lists no cluster that could stay: the failure is
+            // reported.
             Err(failure) if !decides && self.record.spec.clusters.is_empty() => (None, Some(*failure)),
             _ if !decides => (None, None),
             Ok(_) if excess.is_some() => (None, Some(Failure::QuotaExceeded)),
             Ok(shares) => (Some(shares.clone()), None),
-            // No cluster fits, so that the listed ones are released.
+            // No cluster fits, so the listed clusters are released.
             Err(Failure::NoClusterFit) => (Some(Shares::new()), Some(Failure::NoClusterFit)),
             Err(failure) => (None, Some(*failure)),
         };
@@ -170,13 +176,13 @@ impl BindingFacts<'_> {
         let mut candidates = BTreeSet::new();
         let whole = choice::choose(self.question, self.settings());
         for (index, name) in names.iter().enumerate() {
-            let at = format!("spec.targets[{index}]");
+            let path = format!("spec.targets[{index}]");
             match columns.find(name) {
-                None => errors.push(FieldError::not_found(at, name.as_str())),
+                None => errors.push(FieldError::not_found(path, name.as_str())),
                 Some(candidate) => match refusal(&whole.run, candidate) {
                     Some(code) => {
-                        let why = format!("{code} refuses the cluster");
-                        errors.push(FieldError::invalid(at, name.as_str(), why));
+                        let detail = format!("{code} refuses the cluster");
+                        errors.push(FieldError::invalid(path, name.as_str(), detail));
                     }
                     None => {
                         candidates.insert(candidate);
@@ -255,7 +261,7 @@ impl BindingFacts<'_> {
         let mut decision = Decision {
             amounts: amounts.collect(),
             solved: PipelineOutcome {
-                ranked: run.ranked.iter().map(|standing| standing.candidate).collect(),
+                ranked: run.ranked.iter().map(|cluster| cluster.candidate).collect(),
                 rejections: run.rejections,
                 feasible: run.feasible,
                 scores,
@@ -283,10 +289,10 @@ impl BindingFacts<'_> {
         targets.map(|target| (target.name.as_str(), i64::from(target.replicas)))
     }
 
-    /// The score columns of the feasible clusters, in the order of ranking, followed by the room; and the
-    /// names of the columns.
+    /// The score columns of the feasible clusters, and the names of the columns: first the columns that rank
+    /// clusters, the most important column first, then the room.
     fn scores(&self, run: &GroupOutcome, ranks: &[usize]) -> (Vec<ScoreColumn>, Vec<Arc<str>>) {
-        let rows: Vec<usize> = run
+        let feasible_ranks: Vec<usize> = run
             .feasible
             .iter()
             .map(|candidate| ranks[*candidate as usize])
@@ -294,19 +300,21 @@ impl BindingFacts<'_> {
         let is_measured = |row: usize| run.bounds[row] != RoomLimit::Nothing;
         let mut columns: Vec<(&str, Vec<Option<i64>>)> = Vec::new();
         if self.policy.groups().iter().any(|group| group.overflow.is_some()) {
-            let tiers = rows.iter().map(|&at| Some(i64::from(run.ranked[at].tier)));
+            let tiers = feasible_ranks
+                .iter()
+                .map(|&rank| Some(i64::from(run.ranked[rank].tier)));
             columns.push(("Overflow", tiers.collect()));
         }
-        let scores = rows.iter().map(|&at| Some(run.ranked[at].score));
+        let scores = feasible_ranks.iter().map(|&rank| Some(run.ranked[rank].score));
         columns.push(("ClusterLocality", scores.collect()));
         let measured = |value: fn(&RankedCluster) -> i64| -> Vec<Option<i64>> {
-            let values = rows.iter().enumerate();
+            let values = feasible_ranks.iter().enumerate();
             values
-                .map(|(row, &at)| is_measured(row).then(|| value(&run.ranked[at])))
+                .map(|(row, &rank)| is_measured(row).then(|| value(&run.ranked[rank])))
                 .collect()
         };
         columns.push(("Available", measured(RankedCluster::available)));
-        columns.push((ROOM, measured(|standing| standing.room)));
+        columns.push((ROOM, measured(|cluster| cluster.room)));
         let scorers = columns.iter().map(|(name, _)| Arc::from(*name)).collect();
         let columns = (0..).zip(columns).map(|(plugin, (_, values))| ScoreColumn {
             plugin,
@@ -320,8 +328,8 @@ impl BindingFacts<'_> {
 /// The rank of each of `count` candidates, from 0; `usize::MAX` for a candidate that does not fit.
 fn ranks(run: &GroupOutcome, count: Ix) -> Vec<usize> {
     let mut ranks = vec![usize::MAX; count as usize];
-    for (rank, standing) in run.ranked.iter().enumerate() {
-        ranks[standing.candidate as usize] = rank;
+    for (rank, cluster) in run.ranked.iter().enumerate() {
+        ranks[cluster.candidate as usize] = rank;
     }
     ranks
 }

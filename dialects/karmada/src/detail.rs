@@ -16,15 +16,15 @@ pub(crate) const ROOM: &str = "Room";
 /// The part of a decision that only this system has.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
-    /// Reason why the binding is not decided; `None` where it is.
+    /// Reason why the binding is not decided; `None` if it is decided.
     pub(crate) ignored: Option<IgnoreReason>,
-    /// Reason why Karmada would decide now.
+    /// Reason why Karmada would decide now; [`Trigger::Nothing`] if it would not.
     pub(crate) trigger: Option<Trigger>,
-    /// Reason why no group has room for all replicas, from the group that was tried first.
+    /// Reason why the binding is not scheduled: of the group that was tried first, or the exceeded quota.
     pub(crate) failure: Option<Failure>,
     /// The quota that would be exceeded, if there is one.
     pub(crate) excess: Option<Excess>,
-    /// Replicas by cluster after the decision; absent where the listed clusters stay.
+    /// Replicas by cluster after the decision; `None` if the listed clusters stay.
     pub(crate) shares: Option<Shares>,
     /// The index of the reported group.
     pub(crate) group: Option<usize>,

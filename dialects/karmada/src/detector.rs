@@ -1,9 +1,9 @@
 //! The detector (docs/systems/karmada.md, "The detector"): policies claim templates, and each claimed
 //! template gets a binding.
 //!
-//! It runs where Berth stores the objects itself, and in plans and simulations. On a hub, Karmada's
-//! controller manager does this work. A template on a hub may be unreadable: its binding then represents it,
-//! and follows its policy.
+//! The detector runs where Berth stores the objects itself, and in plans and simulations. On a hub, Karmada's
+//! controller manager does this work. If Berth cannot read a template of a hub, a plan adapts the template's
+//! binding to the policy that claims the binding.
 
 mod binding;
 mod claim;
@@ -40,7 +40,7 @@ fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     any.downcast_ref()
 }
 
-/// The key of the binding for the template at `key`, if it has one.
+/// The key of the binding for the template at `key`; `None` if `key` is not of a kind of templates.
 pub(crate) fn binding_of(key: &Key) -> Option<Key> {
     let kind = TemplateKind::of(key.resource)?;
     Some(kind.binding(&key.namespace, &key.name))
@@ -56,7 +56,7 @@ impl Reconciler for Detector {
     }
 
     fn watches(&self) -> Vec<GroupResource> {
-        let own = [
+        let resources = [
             PROPAGATION_POLICIES,
             CLUSTER_PROPAGATION_POLICIES,
             OVERRIDE_POLICIES,
@@ -64,7 +64,8 @@ impl Reconciler for Detector {
             BINDINGS,
             CLUSTER_BINDINGS,
         ];
-        own.into_iter()
+        resources
+            .into_iter()
             .chain(template::KINDS.iter().map(|kind| kind.resource))
             .collect()
     }
@@ -87,9 +88,9 @@ impl Reconciler for Detector {
             PROPAGATION_POLICIES | CLUSTER_PROPAGATION_POLICIES => of_policy(change, context),
             BINDINGS | CLUSTER_BINDINGS => {
                 let template = change.new.as_ref().or(change.old.as_ref()).and_then(template_of);
-                // A template may exist although it cannot be read.
-                let known = template.filter(|template| context.objects.get(template).is_some());
-                known
+                // A template that cannot be read is not due, even if it exists.
+                let readable = template.filter(|template| context.objects.get(template).is_some());
+                readable
                     .filter(|template| has_work(template, context))
                     .into_iter()
                     .collect()
@@ -137,7 +138,8 @@ fn has_work(key: &Key, context: &Context<'_>) -> bool {
     !writes(key, context).is_empty()
 }
 
-/// Whether the claiming policy waits for the next change of the template, which already has a binding.
+/// Whether the template at `key` waits for its next change: its claiming policy is lazy, and it has a
+/// binding.
 fn waits(key: &Key, context: &Context<'_>) -> bool {
     let parts = fleet(context).zip(context.objects.get(key));
     let policy = parts.and_then(|(fleet, object)| fleet.policies.get(&claim::claimed_by(object)?));
@@ -145,8 +147,8 @@ fn waits(key: &Key, context: &Context<'_>) -> bool {
         && binding_of(key).is_some_and(|binding| context.objects.get(&binding).is_some())
 }
 
-/// Keys that a change of a policy makes due: the templates that it claimed or selects, and the bindings
-/// whose templates cannot be read.
+/// Keys that a change of a policy makes due: the templates that the policy claims, selects or selected, and
+/// the claimed bindings whose templates cannot be read. A lazy policy makes no key due.
 fn of_policy(change: &Change, context: &Context<'_>) -> Vec<Key> {
     let read =
         |object: &Option<std::sync::Arc<Object>>| PolicyRecord::read(&change.key, object.as_ref()?).ok();
@@ -185,14 +187,14 @@ fn writes(key: &Key, context: &Context<'_>) -> Vec<Write> {
     };
     match TemplateKind::of(key.resource) {
         Some(kind) => of_template(fleet, kind, key, context),
-        None => of_stand_in(fleet, key, context),
+        None => of_binding(fleet, key, context),
     }
 }
 
 fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &Context<'_>) -> Vec<Write> {
     let binding_key = kind.binding(&key.namespace, &key.name);
     let Some(template) = context.objects.get(key) else {
-        // A garbage collector, where one runs, would delete the binding, too.
+        // If a garbage collector runs, it would also delete the binding.
         let binding = context.objects.get(&binding_key);
         let claimed_binding = binding.filter(|binding| claim::claimed_by(binding).is_some());
         return claimed_binding
@@ -205,8 +207,8 @@ fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &
     }
     let stored = context.objects.get(&binding_key);
     let Some(policy) = claim::policy(fleet, kind, template) else {
-        let claimed = [(key, Some(template)), (&binding_key, stored)];
-        return claimed
+        let objects = [(key, Some(template)), (&binding_key, stored)];
+        return objects
             .into_iter()
             .filter_map(|(key, object)| update(key, object?, claim::without_claim(object?)?))
             .collect();
@@ -214,8 +216,8 @@ fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &
     if !overrides_exist(policy, context) {
         return Vec::new();
     }
-    let claimed = update(key, template, claim::with_claim(&stripped(template), policy));
-    let bound = match stored {
+    let claim = update(key, template, claim::with_claim(&stripped(template), policy));
+    let binding = match stored {
         Some(stored) => {
             let new = binding::of_template(&stripped(stored), kind, template, policy);
             update(&binding_key, stored, new)
@@ -228,11 +230,11 @@ fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &
             base: None,
         }),
     };
-    claimed.into_iter().chain(bound).collect()
+    claim.into_iter().chain(binding).collect()
 }
 
-/// The writes that adapt the binding at `key` to its policy, where its template cannot be read.
-fn of_stand_in(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
+/// The writes that adapt the binding at `key` to its policy, if its template cannot be read.
+fn of_binding(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
     let Some(stored) = context.objects.get(key) else {
         return Vec::new();
     };

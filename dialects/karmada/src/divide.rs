@@ -28,14 +28,14 @@ pub(crate) struct ReplicaDemand<'a> {
     pub(crate) is_descending: bool,
 }
 
-/// Replicas by cluster, none of them 0.
+/// Replicas by cluster. [`divide`] omits clusters without replicas.
 pub(crate) type Shares = BTreeMap<Ix, i64>;
 
 /// Divides the replicas among the `selected` clusters of `columns`, in their order. With `tiers`, replicas
 /// without room in one tier go to the next.
 ///
 /// # Errors
-/// Where there is not enough room, or the strategy is unknown.
+/// If there is not enough room, or the strategy is unknown.
 pub(crate) fn divide(
     demand: &ReplicaDemand<'_>,
     selected: &[RankedCluster],
@@ -46,25 +46,25 @@ pub(crate) fn divide(
         return within(demand, selected, columns);
     }
     let mut by_tier: BTreeMap<u32, Vec<RankedCluster>> = BTreeMap::new();
-    for standing in selected {
-        by_tier.entry(standing.tier).or_default().push(*standing);
+    for cluster in selected {
+        by_tier.entry(cluster.tier).or_default().push(*cluster);
     }
     let mut shares = Shares::new();
-    let mut left = demand.replicas;
-    for of_tier in by_tier.values() {
+    let mut remaining = demand.replicas;
+    for clusters in by_tier.values() {
         let part = ReplicaDemand {
-            replicas: left.min(standing::available(of_tier)),
+            replicas: remaining.min(standing::available(clusters)),
             ..*demand
         };
-        shares.append(&mut within(&part, of_tier, columns)?);
-        left -= part.replicas;
-        if left <= 0 {
+        shares.append(&mut within(&part, clusters, columns)?);
+        remaining -= part.replicas;
+        if remaining <= 0 {
             return Ok(shares);
         }
     }
     Err(Failure::NotEnoughRoom {
         wanted: demand.replicas,
-        available: demand.replicas - left,
+        available: demand.replicas - remaining,
     })
 }
 
@@ -76,7 +76,7 @@ fn within(
     let mut shares: Shares = match demand.strategy {
         Strategy::Duplicated => selected
             .iter()
-            .map(|standing| (standing.candidate, demand.replicas))
+            .map(|cluster| (cluster.candidate, demand.replicas))
             .collect(),
         Strategy::Static(rules) => by_rules(demand, selected, rules, columns),
         Strategy::Dynamic | Strategy::Aggregated => by_room(demand, selected)?,
@@ -87,7 +87,7 @@ fn within(
 }
 
 /// Divides by static weights, independent of room and of present replicas. The weight of a cluster is the
-/// largest among the matching rules.
+/// largest among the matching rules. If no cluster has a weight, all have equal weights.
 fn by_rules(
     demand: &ReplicaDemand<'_>,
     selected: &[RankedCluster],
@@ -98,19 +98,19 @@ fn by_rules(
         .iter()
         .map(|(affinity, weight)| (affinity.select(columns), *weight))
         .collect();
-    let weight = |standing: &RankedCluster| {
+    let weight = |cluster: &RankedCluster| {
         let matching = rules
             .iter()
-            .filter(|(clusters, _)| clusters.has(standing.candidate));
+            .filter(|(clusters, _)| clusters.has(cluster.candidate));
         matching.map(|(_, weight)| *weight).max().unwrap_or(0)
     };
     let mut weights: Vec<(Ix, i64)> = selected
         .iter()
-        .map(|standing| (standing.candidate, weight(standing)))
+        .map(|cluster| (cluster.candidate, weight(cluster)))
         .filter(|(_, weight)| *weight > 0)
         .collect();
     if weights.is_empty() {
-        weights = selected.iter().map(|standing| (standing.candidate, 1)).collect();
+        weights = selected.iter().map(|cluster| (cluster.candidate, 1)).collect();
     }
     divide_by_weights(demand.replicas, &weights, demand.is_descending)
 }
@@ -123,39 +123,43 @@ fn divide_by_weights(amount: i64, weights: &[(Ix, i64)], is_descending: bool) ->
 }
 
 /// Divides by room: additional replicas go where there is room, excess replicas are removed in proportion,
-/// and an unchanged number stays.
+/// and an unchanged number stays. A decision from scratch divides all replicas by the room of each cluster,
+/// including the replicas that are there now.
 fn by_room(demand: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Shares, Failure> {
-    let listed: BTreeMap<Ix, i64> = demand.held.iter().copied().collect();
+    let held: BTreeMap<Ix, i64> = demand.held.iter().copied().collect();
     let present: BTreeSet<Ix> = selected
         .iter()
-        .map(|standing| standing.candidate)
-        .filter(|candidate| listed.contains_key(candidate))
+        .map(|cluster| cluster.candidate)
+        .filter(|candidate| held.contains_key(candidate))
         .collect();
     let current = demand.held.iter().copied();
     let current: Vec<(Ix, i64)> = current
         .filter(|(candidate, _)| present.contains(candidate))
         .collect();
-    let has: i64 = current.iter().map(|(_, replicas)| replicas).sum();
+    let present_replicas: i64 = current.iter().map(|(_, replicas)| replicas).sum();
     let current_shares: Shares = current.iter().copied().collect();
-    let room = selected
-        .iter()
-        .map(|standing| (standing.candidate, standing.room));
+    let room = selected.iter().map(|cluster| (cluster.candidate, cluster.room));
     if demand.is_fresh {
         let weights = room.map(|(candidate, room)| {
-            let has = current_shares.get(&candidate).copied().unwrap_or(0);
-            (candidate, room.saturating_add(has))
+            let present_replicas = current_shares.get(&candidate).copied().unwrap_or(0);
+            (candidate, room.saturating_add(present_replicas))
         });
         return dispense(demand, demand.replicas, weights.collect(), &Shares::new());
     }
-    match has.cmp(&demand.replicas) {
+    match present_replicas.cmp(&demand.replicas) {
         std::cmp::Ordering::Equal => Ok(current_shares),
         std::cmp::Ordering::Greater => dispense(demand, demand.replicas, current, &Shares::new()),
         std::cmp::Ordering::Less => {
-            let mut more = dispense(demand, demand.replicas - has, room.collect(), &current_shares)?;
+            let mut shares = dispense(
+                demand,
+                demand.replicas - present_replicas,
+                room.collect(),
+                &current_shares,
+            )?;
             for (candidate, replicas) in current_shares {
-                *more.entry(candidate).or_default() += replicas;
+                *shares.entry(candidate).or_default() += replicas;
             }
-            Ok(more)
+            Ok(shares)
         }
     }
 }
@@ -168,7 +172,7 @@ fn dispense(
     mut weights: Vec<(Ix, i64)>,
     kept: &Shares,
 ) -> Result<Shares, Failure> {
-    // The sort is stable, so that candidates with equal weights stay in their order.
+    // The sort is stable, so candidates with equal weights stay in their order.
     weights.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
     let available = weights
         .iter()
@@ -180,8 +184,8 @@ fn dispense(
         });
     }
     if matches!(demand.strategy, Strategy::Aggregated) {
-        let has = |candidate: &Ix| kept.get(candidate).is_some_and(|replicas| *replicas > 0);
-        weights.sort_by_key(|(candidate, _)| !has(candidate));
+        let has_replicas = |candidate: &Ix| kept.get(candidate).is_some_and(|replicas| *replicas > 0);
+        weights.sort_by_key(|(candidate, _)| !has_replicas(candidate));
         let mut sum = 0_i64;
         let enough = weights.iter().position(|(_, weight)| {
             sum = sum.saturating_add(*weight);

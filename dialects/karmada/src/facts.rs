@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_told_and_how_it_is_reached() {
+    fn the_version_and_the_sync_mode_are_facts() {
         let result =
             facts(&json!({"spec": {"syncMode": "Pull"}, "status": {"kubernetesVersion": "v1.34.1"}}));
         assert_eq!(result.version, "v1.34.1");

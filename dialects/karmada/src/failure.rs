@@ -1,7 +1,6 @@
-//! Reason why a group of clusters has no room for the request. The reason is about the decision, not about a
-//! single cluster.
+//! Reasons why a binding is not scheduled. The reasons are about the decision, not about a single cluster.
 
-/// Reason why a group of clusters has no room for the request.
+/// Reason why a binding is not scheduled on a group of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// Every cluster is refused, or there are none.
@@ -45,7 +44,7 @@ pub(crate) enum Failure {
     },
     /// The regions have more combinations than a decision tries.
     TooManyRegions,
-    /// The constraints are by zone or provider alone, or by a label, and select nothing.
+    /// The constraints are by zone or provider alone, or by a label, and select no clusters.
     UnsupportedSpread,
     /// The strategy of the division is unknown.
     UnsupportedStrategy,

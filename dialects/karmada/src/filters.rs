@@ -35,7 +35,7 @@ impl Filter<Try<'_>> for Plugin {
             Self::ApiEnablement => api(question, &cluster.apis).filter(|_| !is_listed),
             Self::TaintToleration => taint(question, &cluster.taints).filter(|_| !is_listed),
             Self::ClusterAffinity => attempt.miss(candidate).map(affinity),
-            Self::SpreadConstraint => constrained(question)
+            Self::SpreadConstraint => constraint_fields(question)
                 .find(|(field, _)| !cluster.fields.contains_key(field))
                 .map(|(_, code)| code.with(0)),
             Self::ClusterEviction => return Code::Evicting.unless(!question.is_evicting(candidate)),
@@ -50,8 +50,10 @@ impl Filter<Try<'_>> for Plugin {
         let columns = question.columns;
         let refused: Vec<(Ix, Reason)> = match self {
             Self::ClusterDeletion => all(&columns.leaving, Code::Deleting),
-            Self::ApiEnablement => fresh(question, columns.apis.each(|apis| api(question, apis))),
-            Self::TaintToleration => fresh(question, columns.taints.each(|taints| taint(question, taints))),
+            Self::ApiEnablement => without_listed(question, columns.apis.each(|apis| api(question, apis))),
+            Self::TaintToleration => {
+                without_listed(question, columns.taints.each(|taints| taint(question, taints)))
+            }
             Self::ClusterAffinity => {
                 let parts = attempt.parts().into_iter();
                 let parts: Vec<(Bits, Reason)> =
@@ -59,7 +61,7 @@ impl Filter<Try<'_>> for Plugin {
                 first(&attempt.matching(), &parts, count)
             }
             Self::SpreadConstraint => {
-                let parts = constrained(question);
+                let parts = constraint_fields(question);
                 let parts: Vec<(Bits, Reason)> = parts
                     .map(|(field, code)| (columns.with_field(field, None), code.with(0)))
                     .collect();
@@ -86,7 +88,7 @@ fn all(clusters: &Bits, code: Code) -> Vec<(Ix, Reason)> {
 }
 
 /// The `refused` clusters, except clusters that have the template already.
-fn fresh(question: &Question<'_>, mut refused: Vec<(Ix, Reason)>) -> Vec<(Ix, Reason)> {
+fn without_listed(question: &Question<'_>, mut refused: Vec<(Ix, Reason)>) -> Vec<(Ix, Reason)> {
     refused.retain(|(candidate, _)| !question.is_listed(*candidate));
     refused
 }
@@ -140,16 +142,16 @@ pub(crate) fn untolerated<'a>(
         .filter(move |(_, taint)| !tolerations.iter().any(|toleration| tolerates(toleration, taint)))
 }
 
-/// Whether `toleration` tolerates `taint`; its time does not count.
+/// Whether `toleration` tolerates `taint`, regardless of `tolerationSeconds`.
 fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
-    let effect = toleration.effect.is_empty() || toleration.effect == taint.effect;
-    let key = toleration.key.is_empty() || toleration.key == taint.key;
-    let value = match toleration.operator.as_str() {
+    let matches_effect = toleration.effect.is_empty() || toleration.effect == taint.effect;
+    let matches_key = toleration.key.is_empty() || toleration.key == taint.key;
+    let matches_value = match toleration.operator.as_str() {
         "" | "Equal" => toleration.value == taint.value,
         "Exists" => true,
         _ => false,
     };
-    effect && key && value
+    matches_effect && matches_key && matches_value
 }
 
 fn affinity(miss: Miss) -> Reason {
@@ -162,7 +164,7 @@ fn affinity(miss: Miss) -> Reason {
 }
 
 /// The fields by which the placement spreads, each with the refusal of clusters without it.
-fn constrained(question: &Question<'_>) -> impl Iterator<Item = (&'static str, Code)> {
+fn constraint_fields(question: &Question<'_>) -> impl Iterator<Item = (&'static str, Code)> {
     let constraints = &question.policy.raw.spread_constraints;
     FIELDS.into_iter().filter(|(field, _)| {
         let mut all = constraints.iter();

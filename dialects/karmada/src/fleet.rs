@@ -29,13 +29,13 @@ use crate::record::Record;
 pub(crate) struct Fleet {
     pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
     pub(crate) bindings: imbl::OrdMap<Key, Arc<Record>>,
-    /// The pairs of cluster and binding, one for every place.
+    /// The pairs of cluster and binding, one pair for every listed cluster of a binding.
     pub(crate) on_cluster: imbl::OrdSet<(Arc<str>, Key)>,
     pub(crate) policies: Policies,
     pub(crate) quotas: imbl::OrdMap<Key, Arc<Quota>>,
     /// Amounts that the bindings of each namespace request.
     pub(crate) used: imbl::OrdMap<Arc<str>, Usage>,
-    /// Load that was recently placed on clusters; empty where it does not count.
+    /// Load that was recently placed on clusters; empty if the settings do not count it.
     pub(crate) lately: Lately,
     pub(crate) settings: Settings,
     pub(crate) unusable: UnusableObjects,
@@ -59,11 +59,12 @@ impl Fleet {
             .map(|(_, key)| key)
     }
 
-    /// The quotas of a namespace, where they are enforced.
+    /// The quotas of a namespace; none if quotas are not enforced.
     fn quotas_of<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = (&'a Key, &'a Quota)> {
         let all = self.quotas.range(Key::new(QUOTAS, namespace, "")..);
-        let own = all.take_while(move |(key, _)| *key.namespace == *namespace);
-        own.filter(move |_| self.settings.enforces_quotas)
+        let of_namespace = all.take_while(move |(key, _)| *key.namespace == *namespace);
+        of_namespace
+            .filter(move |_| self.settings.enforces_quotas)
             .map(|(key, quota)| (key, &**quota))
     }
 

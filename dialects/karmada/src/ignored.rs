@@ -17,7 +17,7 @@ pub(crate) enum IgnoreReason {
 }
 
 impl IgnoreReason {
-    /// Reason why `record` is not decided under `settings`; `None` where it is.
+    /// Reason why `record` is not decided under `settings`; `None` if it is decided.
     pub(crate) fn of(record: &Record, settings: &Settings) -> Option<Self> {
         match () {
             () if record.policy.is_none() => Some(Self::Attached),

@@ -160,7 +160,8 @@ impl Words for Fleet {
 }
 
 impl Control for Fleet {
-    /// Returns the pace. A binding without room is retried after a time, since freed room makes nothing due.
+    /// Returns the pace. A binding without room is retried after a time, since freed room makes no binding
+    /// due.
     fn pace(&self) -> Pace {
         Pace {
             unplaced: Some(Backoff {
@@ -177,8 +178,8 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// Proposes a taint, which refuses new templates. Placed templates stay, as in Karmada, except templates
-    /// that every run decides again.
+    /// Proposes a taint, which refuses new templates. Karmada does not move placed templates for a taint, so
+    /// further edits remove the cluster from the bindings that list it.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
         let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
@@ -187,7 +188,7 @@ impl Advisor for Fleet {
             key: Key::new(CLUSTERS, "", cluster_name),
             patch: json!({"spec": {"taints": taints}}),
         };
-        let leave = self.bindings_on(cluster_name).filter_map(|key| {
+        let removals = self.bindings_on(cluster_name).filter_map(|key| {
             let record = self.bindings.get(key)?;
             Some(Edit::of(key.clone(), &record.object, |binding| {
                 let clusters = binding["spec"]["clusters"].as_array_mut();
@@ -196,7 +197,7 @@ impl Advisor for Fleet {
                 }
             }))
         });
-        Some(std::iter::once(cordon).chain(leave).collect())
+        Some(std::iter::once(cordon).chain(removals).collect())
     }
 
     fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {

@@ -1,5 +1,6 @@
-//! The kinds of Karmada. Kinds that decisions read have Rust types, from which their schemas are derived.
-//! The objects of other kinds are stored unchanged, so that all objects of a control plane can be read.
+//! The kinds of Karmada. Clusters, bindings and policies have Rust types, from which their schemas are
+//! derived. The objects of other kinds are stored unchanged, so that all objects of a control plane can be
+//! read.
 
 pub(crate) mod binding;
 pub(crate) mod cluster;

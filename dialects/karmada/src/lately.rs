@@ -10,8 +10,8 @@ use crate::quota::{self, Usage};
 use crate::record::Record;
 use crate::room::Request;
 
-/// Seconds for which a workload is counted that is not reported healthy.
-const COUNTED: i64 = 5 * 60;
+/// Number of seconds for which a placed workload is counted, unless it is reported healthy earlier.
+const COUNTED_SECONDS: i64 = 5 * 60;
 
 /// Pods and resources that workloads use on a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,18 +61,18 @@ impl Lately {
                 pods: replicas,
                 amounts: quota::usage(record.request.as_ref(), replicas),
             };
-            let place = (decided.0.as_second(), Arc::from(target.name.as_str()));
-            let sum = self.0.entry(place.clone()).or_default();
+            let key = (decided.0.as_second(), Arc::from(target.name.as_str()));
+            let sum = self.0.entry(key.clone()).or_default();
             sum.count(&load, is_added);
             if *sum == Load::default() {
-                self.0.remove(&place);
+                self.0.remove(&key);
             }
         }
     }
 
     /// The load of each cluster that counts at `now`.
     pub(crate) fn at(&self, now: Timestamp) -> BTreeMap<Arc<str>, Load> {
-        let first = (now.as_second().saturating_sub(COUNTED) + 1, Arc::from(""));
+        let first = (now.as_second().saturating_sub(COUNTED_SECONDS) + 1, Arc::from(""));
         let mut loads: BTreeMap<Arc<str>, Load> = BTreeMap::new();
         for ((_, cluster), load) in self.0.range(first..) {
             loads.entry(Arc::clone(cluster)).or_default().count(load, true);

@@ -1,4 +1,4 @@
-//! Events in Karmada's own words: on the binding, and on its template.
+//! Events about a binding, with Karmada's own reasons.
 
 use berth_dialect_contract::{Decision, Note, NoteType, Outcome};
 
@@ -6,7 +6,7 @@ use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::words;
 
-/// Events about `decision`; `wrote` tells whether it changed anything.
+/// Events about `decision`; `wrote` tells whether objects were written.
 pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note> {
     let detail = decision.detail::<Detail>();
     if detail.is_none_or(|detail| detail.trigger.is_none()) {

@@ -11,7 +11,7 @@ pub(crate) struct Policy {
     pub(crate) raw: Placement,
     /// The clusters that may be chosen, without groups.
     pub(crate) affinity: Option<Affinity>,
-    /// The groups of clusters, in order; `None` where the placement has no groups.
+    /// The groups of clusters, in order; `None` if the placement has no groups.
     pub(crate) groups: Option<Vec<Group>>,
     /// Division of replicas.
     pub(crate) strategy: Strategy,
@@ -48,7 +48,7 @@ impl Policy {
         }
     }
 
-    /// The groups, in order; empty where the placement has no groups.
+    /// The groups, in order; empty if the placement has no groups.
     pub(crate) fn groups(&self) -> &[Group] {
         self.groups.as_deref().unwrap_or_default()
     }

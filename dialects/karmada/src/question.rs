@@ -101,7 +101,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The question for one group of clusters, or for all clusters where there are no groups.
+/// The question for one group of clusters, or for all clusters if there are no groups.
 #[derive(Debug)]
 pub(crate) struct Try<'a> {
     /// Question of the binding.
@@ -147,13 +147,14 @@ impl<'a> Try<'a> {
     }
 
     /// Parts of the group's own affinity, in the order of Karmada's tests, each with the clusters that pass
-    /// it.
+    /// the part.
     pub(crate) fn parts(&self) -> Vec<(Miss, Bits)> {
         let own = self.affinities.first();
         own.map_or_else(Vec::new, |own| own.parts(self.question.columns))
     }
 
-    /// The part of the group's own affinity that excludes `candidate`; `None` if any affinity matches it.
+    /// The part of the group's own affinity that excludes `candidate`; `None` if any affinity matches the
+    /// candidate.
     pub(crate) fn miss(&self, candidate: Ix) -> Option<Miss> {
         let cluster = self.question.cluster(candidate);
         let mut first = None;

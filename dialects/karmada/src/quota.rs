@@ -17,8 +17,8 @@ pub(crate) type Usage = BTreeMap<Arc<str>, i128>;
 /// A parsed quota.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Quota {
-    /// The limit of each resource. Keys such as `requests.cpu` name no resource of a request, so that they
-    /// limit nothing.
+    /// The limit of each resource. Keys such as `requests.cpu` have no effect, since no request has such a
+    /// resource.
     overall: Usage,
 }
 
@@ -48,18 +48,18 @@ pub(crate) struct Excess {
     /// The name of the quota.
     quota: Arc<str>,
     resource: Arc<str>,
-    most: i128,
+    limit: i128,
     used: i128,
-    more: i128,
+    growth: i128,
 }
 
 impl fmt::Display for Excess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { quota, resource, .. } = self;
-        let [most, used, more] = [self.most, self.used, self.more].map(Quantity);
+        let [limit, used, growth] = [self.limit, self.used, self.growth].map(Quantity);
         write!(
             f,
-            "the quota is exceeded: FederatedResourceQuota {quota} allows {resource}: {most} in the namespace, {used} is used, and {more} more is asked for"
+            "the quota is exceeded: FederatedResourceQuota {quota} allows {resource}: {limit} in the namespace, {used} is used, and {growth} more is asked for"
         )
     }
 }
@@ -94,16 +94,16 @@ pub(crate) fn excess<'a>(
     after: &Usage,
 ) -> Option<Excess> {
     let amount = |usage: &Usage, resource: &str| usage.get(resource).copied().unwrap_or_default();
-    let mut each = quotas.flat_map(|(name, quota)| quota.overall.iter().map(move |limit| (name, limit)));
-    each.find_map(|(quota, (resource, most))| {
-        let more = amount(after, resource) - amount(before, resource);
+    let mut limits = quotas.flat_map(|(name, quota)| quota.overall.iter().map(move |limit| (name, limit)));
+    limits.find_map(|(quota, (resource, limit))| {
+        let growth = amount(after, resource) - amount(before, resource);
         let used = amount(used, resource);
-        (more > 0 && used.saturating_add(more) > *most).then(|| Excess {
+        (growth > 0 && used.saturating_add(growth) > *limit).then(|| Excess {
             quota: Arc::clone(quota),
             resource: Arc::clone(resource),
-            most: *most,
+            limit: *limit,
             used,
-            more,
+            growth,
         })
     })
 }
@@ -166,7 +166,7 @@ mod tests {
         fleet
     }
 
-    fn decided(fleet: &mut Fleet, replicas: i64) -> (Outcome, String) {
+    fn decide_with(fleet: &mut Fleet, replicas: i64) -> (Outcome, String) {
         fold(fleet, &key(), &binding(replicas, ""));
         let demand = key();
         let ask = berth_dialect_contract::Ask {
@@ -185,18 +185,18 @@ mod tests {
 
     #[test]
     fn a_decision_over_the_quota_is_not_made_and_says_which() {
-        assert_eq!(decided(&mut fleet(true), 6).0, Outcome::Scheduled);
-        let (outcome, message) = decided(&mut fleet(true), 7);
+        assert_eq!(decide_with(&mut fleet(true), 6).0, Outcome::Scheduled);
+        let (outcome, message) = decide_with(&mut fleet(true), 7);
         assert_eq!(outcome, Outcome::Unschedulable);
         assert!(
             message.contains("FederatedResourceQuota all allows cpu: 4 in the namespace, 1 is used, and 3500m more is asked for"),
             "{message}"
         );
-        assert_eq!(decided(&mut fleet(false), 7).0, Outcome::Scheduled);
+        assert_eq!(decide_with(&mut fleet(false), 7).0, Outcome::Scheduled);
     }
 
     #[test]
-    fn what_is_gone_is_used_no_more() {
+    fn a_deleted_binding_is_not_counted() {
         let mut fleet = fleet(true);
         let other = Key::new(BINDINGS, "team", "other");
         let deletion = Change {
@@ -205,6 +205,6 @@ mod tests {
             ..Change::added(other, object(&binding(2, "a2")))
         };
         fleet.fold(&deletion);
-        assert_eq!(decided(&mut fleet, 8).0, Outcome::Scheduled);
+        assert_eq!(decide_with(&mut fleet, 8).0, Outcome::Scheduled);
     }
 }

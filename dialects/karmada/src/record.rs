@@ -13,7 +13,7 @@ use crate::room::Request;
 /// The placement of the last decision.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AppliedPlacement {
-    /// Nothing has been decided.
+    /// No decision is recorded.
     Never,
     /// The annotation is not a valid placement.
     Unreadable,
@@ -30,7 +30,7 @@ pub(crate) struct Record {
     pub(crate) spec: BindingSpec,
     /// The status, with the reports of the scheduler.
     pub(crate) status: BindingStatus,
-    /// The placement; absent in a binding that is attached to another one.
+    /// The placement; `None` in a binding that is attached to another binding.
     pub(crate) policy: Option<Arc<Policy>>,
     /// Request of one replica.
     pub(crate) request: Option<Request>,
@@ -80,7 +80,7 @@ impl Record {
         i64::from(self.spec.replicas)
     }
 
-    /// Whether a decision from scratch was requested after the last one, by whole seconds.
+    /// Whether a decision from scratch was requested after the last decision, compared in whole seconds.
     pub(crate) fn is_rescheduled(&self) -> bool {
         let last = self.status.last_scheduled_time.map(|time| time.0.as_second());
         let triggered_at = self.spec.reschedule_triggered_at.map(|time| time.0.as_second());

@@ -31,34 +31,34 @@ pub(crate) fn remedies(
     let Some((record, policy)) = record.and_then(|record| Some((record, record.policy.as_deref()?))) else {
         return Vec::new();
     };
-    let case = ClusterPair {
+    let pair = ClusterPair {
         decision,
         record,
         policy,
         cluster: fleet.columns().row(candidate),
     };
     let Some(refusal) = refusal else {
-        return case.shortage();
+        return pair.shortage();
     };
     match Code::of_reason(refusal.reason) {
         Code::Deleting => vec![Remedy::none("the cluster is being deleted")],
         Code::NotServed | Code::NoApis => vec![Remedy::none(
             "the cluster reports what it serves: its API must be installed there, or its agent mended",
         )],
-        Code::Untolerated => case.taint(),
-        Code::Excluded => vec![case.affinity("take it off exclude", |affinity, name| {
+        Code::Untolerated => pair.taint(),
+        Code::Excluded => vec![pair.affinity("take it off exclude", |affinity, name| {
             remove(&mut affinity["exclude"], name);
         })],
-        Code::Names => vec![case.affinity("name it in clusterNames", |affinity, name| {
+        Code::Names => vec![pair.affinity("name it in clusterNames", |affinity, name| {
             push(&mut affinity["clusterNames"], name.into());
         })],
-        Code::Labels => case.labels(),
-        Code::Field => vec![case.affinity("take the fieldSelector away", |affinity, _| {
+        Code::Labels => pair.labels(),
+        Code::Field => vec![pair.affinity("take the fieldSelector away", |affinity, _| {
             affinity["fieldSelector"] = Value::Null;
         })],
-        Code::NoProvider => vec![case.field("provider")],
-        Code::NoRegion => vec![case.field("region")],
-        Code::NoZone => vec![case.field("zone")],
+        Code::NoProvider => vec![pair.field("provider")],
+        Code::NoRegion => vec![pair.field("region")],
+        Code::NoZone => vec![pair.field("zone")],
         Code::Evicting => vec![Remedy::none(
             "the task in spec.gracefulEvictionTasks ends by itself, once the template is healthy elsewhere or its grace is over",
         )],
@@ -83,7 +83,7 @@ fn remove(list: &mut Value, name: &str) {
 }
 
 impl ClusterPair<'_> {
-    /// An edit of the binding's placement.
+    /// A remedy that edits the binding's placement.
     fn binding_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.decision.demand.clone(), &self.record.object, |binding| {
             change(&mut binding["spec"]["placement"]);
@@ -96,13 +96,14 @@ impl ClusterPair<'_> {
         self.decision.detail::<Detail>().and_then(|detail| detail.group)
     }
 
-    /// An edit of the affinity that is tried. `change` gets the affinity and the name of the cluster.
-    fn affinity(&self, what: &str, change: impl FnOnce(&mut Value, &str)) -> Remedy {
+    /// A remedy that edits the affinity that is tried. `change` gets the affinity and the name of the
+    /// cluster.
+    fn affinity(&self, advice: &str, change: impl FnOnce(&mut Value, &str)) -> Remedy {
         let name = &*self.cluster.name;
         let group = self.group();
         let text = match group.and_then(|place| self.policy.groups().get(place)) {
-            Some(group) => format!("{what} in the policy's group \"{}\"", group.name),
-            None => format!("{what} in the policy's clusterAffinity"),
+            Some(group) => format!("{advice} in the policy's group \"{}\"", group.name),
+            None => format!("{advice} in the policy's clusterAffinity"),
         };
         self.binding_edit(text, |placement| match group {
             Some(place) => change(&mut placement["clusterAffinities"][place], name),
@@ -124,14 +125,14 @@ impl ClusterPair<'_> {
         let Some((place, taint)) = found else {
             return Vec::new();
         };
-        let taint = words::shown(taint);
-        let tolerated = self.binding_edit(
+        let taint = words::common_taint(taint);
+        let toleration = self.binding_edit(
             format!("{} in the policy's clusterTolerations", taints::tolerate(&taint)),
             |placement| push(&mut placement["clusterTolerations"], taints::toleration(&taint)),
         );
         let target = ("Cluster", self.target(), &*self.cluster.object);
-        let removed = taints::removal(&taint, target, place, |_| true);
-        vec![tolerated, removed]
+        let removal = taints::removal(&taint, target, place, |_| true);
+        vec![toleration, removal]
     }
 
     fn target(&self) -> Key {
@@ -145,18 +146,18 @@ impl ClusterPair<'_> {
                 "the label selector is none: it must be mended in the policy",
             )];
         };
-        let own = self.cluster.labels();
-        let relaxed = self.affinity("ask for no labels that it has not", |affinity, _| {
-            labels::relax(&mut affinity["labelSelector"], own);
+        let cluster_labels = self.cluster.labels();
+        let relax_selector = self.affinity("ask for no labels that it has not", |affinity, _| {
+            labels::relax(&mut affinity["labelSelector"], cluster_labels);
         });
-        let labelled = labels::to_match(&selector, own).map(|changes| {
+        let change_labels = labels::to_match(&selector, cluster_labels).map(|changes| {
             let edit = Edit::Merge {
                 key: self.target(),
                 patch: labels::patch(&changes),
             };
             Remedy::new(Whose::Target, labels::words("the cluster", &changes), edit)
         });
-        std::iter::once(relaxed).chain(labelled).collect()
+        std::iter::once(relax_selector).chain(change_labels).collect()
     }
 
     /// The remedy for a spread constraint by a field that the cluster does not have.
@@ -171,12 +172,12 @@ impl ClusterPair<'_> {
         )
     }
 
-    /// Changes that may get a feasible cluster picked: fewer replicas, other limits.
+    /// Changes that may get a feasible cluster picked: fewer replicas, or other limits of spread constraints.
     fn shortage(&self) -> Vec<Remedy> {
-        let Some(problem) = self.decision.detail::<Detail>().and_then(|detail| detail.failure) else {
+        let Some(failure) = self.decision.detail::<Detail>().and_then(|detail| detail.failure) else {
             return Vec::new();
         };
-        match problem {
+        match failure {
             Failure::NotEnoughRoom { wanted, available } if available < wanted => {
                 let fits = self.record.replicas() - (wanted - available);
                 match fits {

@@ -2,8 +2,7 @@
 //! "Room").
 //!
 //! Implements Karmada's general estimator, over the cluster's own summary or its resource models, and uses
-//! the answers of accurate estimators where they are stored. Each figure comes with the resource that limits
-//! it.
+//! the answers of accurate estimators if any are stored. Each figure comes with the resource that limits it.
 
 mod estimate;
 mod models;
@@ -34,7 +33,7 @@ pub(crate) const MOST: i64 = i32::MAX as i64;
 /// The limit of a cluster's room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RoomLimit {
-    /// No limit: the template requests no countable resource.
+    /// No limit: the binding requests no replicas.
     Nothing,
     /// The cluster has reported no resources.
     NoSummary,
@@ -42,20 +41,20 @@ pub(crate) enum RoomLimit {
     Pods,
     /// This resource, as the summary counts it.
     Resource(Arc<str>),
-    /// This resource, which is not among the allocatable ones of the cluster.
+    /// This resource, which is not among the allocatable resources of the cluster.
     Missing(Arc<str>),
     /// The sizes of the cluster's nodes.
     Models,
-    /// This resource, which is in none of the cluster's resource models, so that every node counts as having
-    /// none of it.
+    /// This resource, which is in none of the cluster's resource models, so every node counts as having none
+    /// of it.
     NotModelled(Arc<str>),
     /// The answer of an accurate estimator.
     Estimator(Estimate),
-    /// The contained limit, from which the room of recently placed workloads, in replicas, was subtracted.
+    /// The contained limit, minus this number of replicas, whose room recently placed workloads take.
     Lately(i64, Box<Self>),
 }
 
-/// Number of further replicas that fit, and the reason for the bound.
+/// Number of further replicas that fit, and their limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
     /// Number of replicas.
@@ -107,7 +106,7 @@ impl Amount {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reserve {
     shape: Arc<Shape>,
-    /// Number of pods that can still be created; `None` where the cluster reports no resources.
+    /// Number of pods that can still be created; `None` if the cluster reports no resources.
     pods: Option<i64>,
     /// Free amounts of the shape's resources, in the order of the shape.
     free: Vec<Amount>,
@@ -130,22 +129,26 @@ impl Reserve {
                 ..Self::default()
             });
         };
-        let at = |part: &str, name: &str, error: QuantityError| {
+        let path_error = |part: &str, name: &str, error: QuantityError| {
             format!("status.resourceSummary.{part}[{name}]: {error}")
         };
         let mut free = BTreeMap::new();
         for (name, text) in &summary.allocatable {
-            let mut left = text.get().map_err(|error| at("allocatable", name, error))?.0;
+            let mut left = text
+                .get()
+                .map_err(|error| path_error("allocatable", name, error))?
+                .0;
             for (part, list) in used(summary) {
                 if let Some(text) = list.get(name) {
-                    left = left.saturating_sub(text.get().map_err(|error| at(part, name, error))?.0);
+                    left = left.saturating_sub(text.get().map_err(|error| path_error(part, name, error))?.0);
                 }
             }
             free.insert(name.clone(), Amount::of(Quantity(left)));
         }
-        let mut pods = units(&summary.allocatable, PODS).map_err(|error| at("allocatable", PODS, error))?;
+        let mut pods =
+            units(&summary.allocatable, PODS).map_err(|error| path_error("allocatable", PODS, error))?;
         for (part, list) in used(summary) {
-            pods = pods.saturating_sub(units(list, PODS).map_err(|error| at(part, PODS, error))?);
+            pods = pods.saturating_sub(units(list, PODS).map_err(|error| path_error(part, PODS, error))?);
         }
         let grades = Grades::read(&cluster.spec.resource_models, &summary.allocatable_modelings)?;
         let (grades, nodes) = grades.unzip();
@@ -167,11 +170,11 @@ impl Reserve {
     pub(crate) fn room(&self, request: Option<&Request>, measure: &Measure) -> Room {
         let general = self.general(measure);
         let estimated =
-            request.and_then(|request| self.estimates.iter().find(|known| known.is_about(request)));
+            request.and_then(|request| self.estimates.iter().find(|answer| answer.is_about(request)));
         match estimated {
-            Some(known) if known.replicas < general.replicas => Room {
-                replicas: known.replicas,
-                bound: RoomLimit::Estimator(known.clone()),
+            Some(answer) if answer.replicas < general.replicas => Room {
+                replicas: answer.replicas,
+                bound: RoomLimit::Estimator(answer.clone()),
             },
             _ => general,
         }

@@ -1,4 +1,4 @@
-//! Whether a decision would leave a binding unchanged, so that its present clusters are the scheduler's
+//! Whether a decision would leave a binding unchanged. If so, its present clusters are the scheduler's
 //! choice.
 
 use std::collections::BTreeMap;
@@ -22,8 +22,8 @@ pub(crate) fn is_settled(columns: &Columns, around: &Around, record: &Record, se
     }
     match Trigger::of(record, &policy.raw, columns) {
         Trigger::Nothing => return true,
-        // With every decision the scheduler records the placement, and lists clusters with all requested
-        // replicas, or none.
+        // With every decision, the scheduler records the placement, and lists either clusters that together
+        // have all requested replicas, or no clusters.
         Trigger::PlacementChanged | Trigger::ReplicasChanged
             if record.divides() && policy.strategy.divides() && !record.spec.clusters.is_empty() =>
         {

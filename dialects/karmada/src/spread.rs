@@ -16,7 +16,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) constraints: &'a [SpreadConstraint],
     /// Whether the strategy of the division ignores spread constraints.
     pub(crate) is_ignored: bool,
-    /// Whether every cluster gets all replicas. Room then only affects the ranking.
+    /// Whether every cluster gets all replicas. Room then only affects ranks and scores.
     pub(crate) is_duplicated: bool,
     /// The requested number of replicas.
     pub(crate) replicas: i64,
@@ -96,18 +96,18 @@ fn by_cluster(
     Ok(ranked)
 }
 
-/// Replaces selected clusters, beginning with the last one, by the clusters of `rest` with the most room,
+/// Replaces selected clusters, beginning with the last cluster, by the clusters of `rest` with the most room,
 /// until there is enough room.
 fn make_room(selected: &mut [RankedCluster], rest: &mut [RankedCluster], replicas: i64) {
     for place in (0..selected.len()).rev() {
         if standing::available(&*selected) >= replicas {
             return;
         }
-        let has = selected[place].available();
+        let available = selected[place].available();
         // The first cluster with the most room.
-        let best = (0..rest.len()).rev().max_by_key(|&at| rest[at].available());
-        if let Some(at) = best.filter(|&at| rest[at].available() > has) {
-            std::mem::swap(&mut selected[place], &mut rest[at]);
+        let best = (0..rest.len()).rev().max_by_key(|&index| rest[index].available());
+        if let Some(index) = best.filter(|&index| rest[index].available() > available) {
+            std::mem::swap(&mut selected[place], &mut rest[index]);
         }
     }
 }

@@ -9,9 +9,9 @@ use berth_scheduling::Ix;
 pub(crate) struct RankedCluster {
     /// The candidate. Candidates are numbered in the order of names.
     pub(crate) candidate: Ix,
-    /// 0 for the group's own clusters, else the number of the overflow, from 1.
+    /// 0 for the group's own clusters, else the number of the overflow affinity, from 1.
     pub(crate) tier: u32,
-    /// 100 where the cluster has the template already, else 0.
+    /// 100 if the cluster has the template already, else 0.
     pub(crate) score: i64,
     /// Number of further replicas that fit.
     pub(crate) room: i64,
@@ -36,9 +36,9 @@ impl RankedCluster {
     }
 }
 
-/// The sum of the possible replicas of all `standings`.
-pub(crate) fn available<'a>(standings: impl IntoIterator<Item = &'a RankedCluster>) -> i64 {
-    standings
+/// The sum of the possible replicas of all `clusters`.
+pub(crate) fn available<'a>(clusters: impl IntoIterator<Item = &'a RankedCluster>) -> i64 {
+    clusters
         .into_iter()
-        .fold(0, |sum, standing| sum.saturating_add(standing.available()))
+        .fold(0, |sum, cluster| sum.saturating_add(cluster.available()))
 }

@@ -9,7 +9,7 @@ pub(crate) enum Strategy {
     /// Every cluster gets all replicas.
     Duplicated,
     /// Replicas are divided by static weights: each cluster has the largest weight among the matching rules.
-    /// All clusters have equal weights where no rule matches any cluster.
+    /// All clusters have equal weights if no rule matches any cluster.
     Static(Vec<(Affinity, i64)>),
     /// Replicas are divided by available room.
     Dynamic,
@@ -53,8 +53,9 @@ impl Strategy {
     }
 }
 
-/// Whether spread constraints are ignored under `raw`: they are for static weights, whether listed or even
-/// by default. `weightPreference: {}` also divides evenly, but keeps spread constraints in force.
+/// Whether spread constraints are ignored under `raw`: for a list of static weights, and for the equal
+/// weights that apply without a `weightPreference`. `weightPreference: {}` also divides evenly, but keeps
+/// spread constraints in force.
 pub(crate) fn ignores_spread(raw: Option<&ReplicaScheduling>) -> bool {
     raw.is_some_and(|raw| {
         raw.replica_scheduling_type == "Divided"

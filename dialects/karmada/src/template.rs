@@ -20,7 +20,7 @@ pub(crate) struct TemplateKind {
     pub(crate) kind: &'static str,
     /// Whether the kind is namespaced.
     pub(crate) namespaced: bool,
-    /// Reads the requested number of Pods; `None` for a kind that is not a workload.
+    /// Reads the requested number of pods; `None` for a kind that is not a workload.
     replicas: Option<fn(&Value) -> i64>,
 }
 
@@ -99,8 +99,7 @@ impl TemplateKind {
 pub(crate) struct Wants {
     /// Number of pods.
     pub(crate) replicas: i64,
-    /// The value of `spec.replicaRequirements`; absent where Pods have no requirements, or there are no
-    /// Pods.
+    /// The value of `spec.replicaRequirements`; `None` if pods have no requirements, or there are no pods.
     pub(crate) requirements: Option<Value>,
 }
 
@@ -152,10 +151,10 @@ fn node_claim(pod: &Value) -> Map<String, Value> {
         ("nodeSelector", pod.get("nodeSelector")),
         ("tolerations", pod.get("tolerations")),
     ];
-    let empty = |value: &Value| value.is_null() || *value == json!({}) || *value == json!([]);
+    let is_empty = |value: &Value| value.is_null() || *value == json!({}) || *value == json!([]);
     parts
         .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value.filter(|value| !empty(value))?.clone())))
+        .filter_map(|(name, value)| Some((name.to_owned(), value.filter(|value| !is_empty(value))?.clone())))
         .collect()
 }
 
@@ -168,9 +167,9 @@ fn request(pod: &Value) -> BTreeMap<String, Amount> {
     }
     for container in list(&pod["initContainers"]) {
         for (name, amount) in of_container(container) {
-            let most = sum.entry(name).or_insert_with(Amount::default);
-            if amount.quantity > most.quantity {
-                *most = amount;
+            let max = sum.entry(name).or_insert_with(Amount::default);
+            if amount.quantity > max.quantity {
+                *max = amount;
             }
         }
     }
@@ -185,7 +184,7 @@ fn list(value: &Value) -> &[Value] {
 fn add(sum: &mut BTreeMap<String, Amount>, more: BTreeMap<String, Amount>) {
     for (name, amount) in more {
         match sum.get_mut(&name) {
-            Some(known) => *known = known.and(&amount),
+            Some(known) => *known = known.plus(&amount),
             None => drop(sum.insert(name, amount)),
         }
     }
@@ -211,7 +210,7 @@ fn amounts(list: &Value) -> BTreeMap<String, Amount> {
 struct Amount {
     quantity: Quantity,
     /// The original text; `None` once another amount was added.
-    written: Option<String>,
+    original: Option<String>,
     /// Whether the amount is written in powers of 1024.
     binary: bool,
 }
@@ -226,14 +225,14 @@ impl Amount {
         Some(Self {
             quantity: Quantity::parse(&text).ok()?,
             binary: text.ends_with('i'),
-            written: Some(text),
+            original: Some(text),
         })
     }
 
-    fn and(&self, other: &Self) -> Self {
+    fn plus(&self, other: &Self) -> Self {
         Self {
             quantity: Quantity(self.quantity.0.saturating_add(other.quantity.0)),
-            written: None,
+            original: None,
             binary: self.binary,
         }
     }
@@ -241,8 +240,8 @@ impl Amount {
     /// The amount as text, in the notation of its first summand.
     fn text(&self) -> String {
         const SUFFIXES: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-        if let Some(written) = &self.written {
-            return written.clone();
+        if let Some(text) = &self.original {
+            return text.clone();
         }
         let (mut units, exact) = (self.quantity.units(), Quantity(self.quantity.0));
         let is_whole = Quantity(i128::from(units) * 1_000_000_000) == exact;

@@ -1,4 +1,4 @@
-//! Small worlds for the tests.
+//! Clusters, bindings and choices for tests.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -57,7 +57,8 @@ pub(crate) fn clusters(text: &str) -> Vec<Arc<Cluster>> {
     all
 }
 
-/// The value of `spec.clusters` for `text`, such as `a6 b3`: each a name of letters, followed by replicas.
+/// The value of `spec.clusters` for `text`, such as `a6 b3` or `a:6 b:3`: names of clusters with their
+/// replicas.
 fn targets(text: &str) -> Vec<Value> {
     let words = text.split_whitespace();
     words
@@ -74,8 +75,7 @@ fn targets(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A binding with `placement` that requests `replicas` and lists the clusters in `held`. With `replicas`, it
-/// has empty requirements.
+/// A binding with `placement` that requests `replicas` and lists the clusters in `held`.
 pub(crate) fn binding_value(placement: &Value, replicas: i64, held: &str) -> Value {
     json!({
         "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
@@ -104,8 +104,8 @@ pub(crate) fn chosen(clusters: &[Arc<Cluster>], record: &Record) -> Choice {
     choose(&question, Settings::default())
 }
 
-/// The choice as text, such as `a6 b3`, or else the reason of Karmada's condition. The text begins with the
-/// group, where there are groups.
+/// The choice as text, such as `a:6 b:3`, or else the reason of Karmada's condition. If there are groups, the
+/// text begins with the chosen group.
 pub(crate) fn told(clusters: &[Arc<Cluster>], record: &Record) -> String {
     let choice = chosen(clusters, record);
     let groups = record.policy.as_ref().map_or(&[][..], |policy| policy.groups());

@@ -26,17 +26,17 @@ impl Trigger {
     /// The first trigger that applies to `record` over the clusters of `columns`, in Karmada's order.
     pub(crate) fn of(record: &Record, placement: &Placement, columns: &Columns) -> Self {
         match () {
-            () if is_replaced(record, placement) => Self::PlacementChanged,
+            () if has_new_placement(record, placement) => Self::PlacementChanged,
             () if is_resized(record, placement) => Self::ReplicasChanged,
             () if record.is_rescheduled() => Self::Rescheduled,
             () if !record.is_workload() || is_duplicated(placement) => Self::Always,
-            () if is_on_leaving(record, columns) => Self::ClusterLeaves,
+            () if lists_leaving_cluster(record, columns) => Self::ClusterLeaves,
             () => Self::Nothing,
         }
     }
 }
 
-fn is_replaced(record: &Record, placement: &Placement) -> bool {
+fn has_new_placement(record: &Record, placement: &Placement) -> bool {
     let applied = match &record.applied {
         AppliedPlacement::Never => return true,
         AppliedPlacement::Unreadable => return false,
@@ -50,7 +50,7 @@ fn is_replaced(record: &Record, placement: &Placement) -> bool {
     }
     let observed = &record.status.scheduler_observed_affinity_name;
     let (before, after) = (applied.term(observed), placement.term(observed));
-    // Groups other than the observed one can be added, removed and changed without effect.
+    // Groups other than the observed group can be added, removed and changed without effect.
     observed.is_empty() || before.is_none() || after.is_none() || before != after
 }
 
@@ -75,7 +75,7 @@ fn is_duplicated(placement: &Placement) -> bool {
     scheduling.is_none_or(|scheduling| scheduling.replica_scheduling_type == "Duplicated")
 }
 
-fn is_on_leaving(record: &Record, columns: &Columns) -> bool {
+fn lists_leaving_cluster(record: &Record, columns: &Columns) -> bool {
     let listed = record.spec.clusters.iter();
     let mut listed = listed.filter_map(|target| columns.find(&target.name));
     listed.any(|candidate| columns.leaving.has(candidate))

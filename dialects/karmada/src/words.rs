@@ -1,4 +1,4 @@
-//! Sentences about a decision, rendered only for a reader.
+//! Sentences about a decision. They are rendered only when a decision is read.
 
 use berth_apimachinery::selector::Selector;
 use berth_apimachinery::time;
@@ -76,8 +76,8 @@ pub(crate) fn failure(failure: Failure) -> String {
     }
 }
 
-/// The sentence for `problem`, with the quota in `detail` if one is exceeded.
-fn failed(detail: &Detail, problem: Failure) -> String {
+/// The sentence for `problem`, with the quota in `detail` if a quota is exceeded.
+fn failure_or_excess(detail: &Detail, problem: Failure) -> String {
     match (&detail.excess, problem) {
         (Some(excess), Failure::QuotaExceeded) => excess.to_string(),
         _ => failure(problem),
@@ -88,7 +88,7 @@ fn failed(detail: &Detail, problem: Failure) -> String {
 pub(crate) fn condition(detail: &Detail) -> String {
     match detail.failure {
         None => "every replica has a cluster".to_owned(),
-        Some(problem) => failed(detail, problem),
+        Some(problem) => failure_or_excess(detail, problem),
     }
 }
 
@@ -100,10 +100,11 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
         Code::Deleting => "the cluster is being deleted".to_owned(),
         Code::NotServed => {
             let template = record.map(|record| &record.spec.resource);
-            let what = template.map(|template| format!("{} of {}", template.kind, template.api_version));
+            let template_kind =
+                template.map(|template| format!("{} of {}", template.kind, template.api_version));
             format!(
                 "the cluster does not say that it serves {}",
-                what.unwrap_or_default()
+                template_kind.unwrap_or_default()
             )
         }
         Code::NoApis => "the cluster has not said which APIs it serves".to_owned(),
@@ -112,7 +113,7 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
                 .and_then(|record| record.policy.as_ref())
                 .map_or(&[][..], |policy| policy.raw.cluster_tolerations.as_slice());
             let found = filters::untolerated(&cluster.taints, tolerations);
-            taints::untolerated(found.map(|(_, taint)| shown(taint)))
+            taints::untolerated(found.map(|(_, taint)| common_taint(taint)))
         }
         Code::Excluded => format!("{} excludes the cluster by name", group(record, decision)),
         Code::Labels => match label_problem(record, decision) {
@@ -139,7 +140,7 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
     }
 }
 
-/// A number for the sentence of [`refusal`]: equal numbers have equal sentences. `None` where the sentence
+/// A number for the sentence of [`refusal`]: equal numbers have equal sentences. `None` if the sentence
 /// depends on the cluster, as for its taints.
 pub(crate) fn alike(reason: Reason) -> Option<u32> {
     match Code::of_reason(reason) {
@@ -165,7 +166,7 @@ fn missing(field: &str) -> String {
 }
 
 /// Converts a taint to the form for all systems.
-pub(crate) fn shown(taint: &Stored) -> Taint {
+pub(crate) fn common_taint(taint: &Stored) -> Taint {
     Taint {
         key: taint.key.clone(),
         value: taint.value.clone(),
@@ -177,7 +178,7 @@ fn policy(record: Option<&std::sync::Arc<Record>>) -> Option<&Policy> {
     record.and_then(|record| record.policy.as_deref())
 }
 
-/// The reported group of `decision`, as the beginning of a sentence.
+/// The reported group of `decision` in words.
 fn group(record: Option<&std::sync::Arc<Record>>, decision: &Decision) -> String {
     let place = decision.detail::<Detail>().and_then(|detail| detail.group);
     let group = place.and_then(|place| policy(record)?.groups().get(place));
@@ -210,21 +211,24 @@ fn label_problem<'a>(record: Option<&'a std::sync::Arc<Record>>, decision: &Deci
     affinity?.problem()
 }
 
-/// The limit of the room of the feasible `candidate` in words, if `scorer` is that of room.
+/// The limit of the room of the feasible `candidate` in words, if `scorer` is the column of room.
 pub(crate) fn bound(decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
     if &**decision.scorers.get(usize::from(scorer))? != ROOM {
         return None;
     }
     let detail = decision.detail::<Detail>()?;
-    detail.bounds.get(decision.solved.row_of(candidate)?).map(bounded)
+    detail
+        .bounds
+        .get(decision.solved.row_of(candidate)?)
+        .map(limit_in_words)
 }
 
-fn bounded(bound: &RoomLimit) -> String {
+fn limit_in_words(bound: &RoomLimit) -> String {
     match bound {
         RoomLimit::Lately(taken, bound) => {
             format!(
                 "{}, less {taken} for what was placed there lately",
-                bounded(bound)
+                limit_in_words(bound)
             )
         }
         RoomLimit::Nothing => "the template asks for nothing that could run out".to_owned(),
@@ -273,7 +277,7 @@ pub(crate) fn not_picked(decision: &Decision, candidate: Ix, rank: Option<usize>
 }
 
 /// The trigger in words.
-fn why(trigger: Trigger) -> &'static str {
+fn trigger_in_words(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::PlacementChanged => "its placement is another than the one it was decided by",
         Trigger::ReplicasChanged => "its clusters have another number of replicas than it wants",
@@ -300,7 +304,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         return String::new();
     };
     if let Some(ignored) = detail.ignored {
-        return left_alone(fleet, decision, ignored);
+        return ignored_message(fleet, decision, ignored);
     }
     let counts = format!(
         "{} of {} clusters feasible",
@@ -315,21 +319,21 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             return report::cause(fleet, decision)
                 .map_or_else(|| parts.join("; "), |cause| cause.to_string());
         }
-        (Some(problem), _) => parts.push(failed(detail, problem)),
+        (Some(problem), _) => parts.push(failure_or_excess(detail, problem)),
         (None, trigger) => {
             let next = decision.changes.iter();
-            let listed: Vec<String> = next
+            let cells: Vec<String> = next
                 .filter(|change| change.action != berth_dialect_contract::Action::Unbind)
                 .map(|change| berth_dialect_contract::amounts::cell(&change.cluster_name, change.amount_to))
                 .collect();
             parts.push(format!(
                 "picked {}",
-                listing::clusters(listed.iter().map(String::as_str))
+                listing::clusters(cells.iter().map(String::as_str))
             ));
             parts.extend(
                 trigger
                     .filter(|trigger| *trigger == Trigger::Nothing)
-                    .map(|trigger| why(trigger).to_owned()),
+                    .map(|trigger| trigger_in_words(trigger).to_owned()),
             );
         }
     }
@@ -353,9 +357,9 @@ fn groups(record: Option<&std::sync::Arc<Record>>, detail: &Detail) -> Vec<Strin
         .collect()
 }
 
-fn left_alone(fleet: &Fleet, decision: &Decision, why: IgnoreReason) -> String {
+fn ignored_message(fleet: &Fleet, decision: &Decision, reason: IgnoreReason) -> String {
     let record = fleet.bindings.get(&decision.demand);
-    match why {
+    match reason {
         IgnoreReason::Attached => {
             "it has no placement: it goes where the bindings go that need it".to_owned()
         }
@@ -382,13 +386,13 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
         warnings.push("spec.placement.spreadConstraints: without effect beside static weights".to_owned());
     }
     for (index, constraint) in constraints.iter().enumerate() {
-        let at = format!("spec.placement.spreadConstraints[{index}]");
+        let path = format!("spec.placement.spreadConstraints[{index}]");
         if !constraint.spread_by_label.is_empty() {
-            warnings.push(format!("{at}.spreadByLabel: Karmada does not implement it"));
+            warnings.push(format!("{path}.spreadByLabel: Karmada does not implement it"));
         }
         if matches!(constraint.spread_by_field.as_str(), "zone" | "provider") {
             warnings.push(format!(
-                "{at}: minGroups and maxGroups by {} have no effect: only clusters without one are left out",
+                "{path}: minGroups and maxGroups by {} have no effect: only clusters without one are left out",
                 constraint.spread_by_field
             ));
         }

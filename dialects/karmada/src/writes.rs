@@ -44,7 +44,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     if let Some(name) = group_name(record, detail)
         && name != record.status.scheduler_observed_affinity_name
     {
-        observe(&mut object, "schedulerObservingAffinityName", name.into());
+        set_status_field(&mut object, "schedulerObservingAffinityName", name.into());
         push("status", &object);
     }
     let is_list_changed = match &detail.shares {
@@ -72,7 +72,7 @@ pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
     let Some((detail, record)) = parts.filter(|(detail, _)| detail.trigger.is_some()) else {
         return Vec::new();
     };
-    vec![Value::Object(scheduled(record, detail, decision.now))]
+    vec![Value::Object(scheduled_condition(record, detail, decision.now))]
 }
 
 fn stripped(record: &Record) -> Value {
@@ -92,26 +92,30 @@ fn replicas_by_name<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, 
         .collect()
 }
 
-/// Lists the clusters of `shares` in `spec.clusters` by name, unless they are already listed in any order.
-/// Other fields of an entry are kept with its cluster. Returns whether `object` was changed.
+/// Lists the clusters of `shares` in `spec.clusters` in the order of names. If these clusters are already
+/// listed with these replicas, their order stays. Other fields of an entry are kept with its cluster. Returns
+/// whether `object` was changed.
 fn list(object: &mut Value, shares: &BTreeMap<&str, i64>) -> bool {
     let spec = object["spec"].as_object_mut();
     let Some(spec) = spec else {
         return false;
     };
-    let known = spec.get("clusters").and_then(Value::as_array);
-    let known: Vec<Value> = known.cloned().unwrap_or_default();
+    let stored_entries = spec.get("clusters").and_then(Value::as_array);
+    let stored_entries: Vec<Value> = stored_entries.cloned().unwrap_or_default();
     let name = |entry: &Value| entry["name"].as_str().unwrap_or_default().to_owned();
-    let is_same = known.len() == shares.len()
-        && known.iter().all(|entry| {
+    let is_same = stored_entries.len() == shares.len()
+        && stored_entries.iter().all(|entry| {
             let replicas = shares.get(name(entry).as_str());
             replicas.is_some_and(|replicas| *replicas == entry["replicas"].as_i64().unwrap_or(0))
         });
     if is_same {
         return false;
     }
-    let mut entries: BTreeMap<String, Value> = known.into_iter().map(|entry| (name(&entry), entry)).collect();
-    let listed = shares.iter().map(|(name, replicas)| {
+    let mut entries: BTreeMap<String, Value> = stored_entries
+        .into_iter()
+        .map(|entry| (name(&entry), entry))
+        .collect();
+    let new_entries = shares.iter().map(|(name, replicas)| {
         let mut entry = entries.remove(*name).unwrap_or_else(|| json!({"name": name}));
         if *replicas != 0 {
             entry["replicas"] = (*replicas).into();
@@ -120,15 +124,15 @@ fn list(object: &mut Value, shares: &BTreeMap<&str, i64>) -> bool {
         }
         entry
     });
-    let listed: Vec<Value> = listed.collect();
-    match listed.is_empty() {
+    let new_entries: Vec<Value> = new_entries.collect();
+    match new_entries.is_empty() {
         true => spec.remove("clusters"),
-        false => spec.insert("clusters".to_owned(), listed.into()),
+        false => spec.insert("clusters".to_owned(), new_entries.into()),
     };
     true
 }
 
-/// Records the placement of the decision in the annotation. Returns whether it was changed.
+/// Records the placement of the decision in the annotation. Returns whether the annotation was changed.
 fn annotate(object: &mut Value, record: &Record) -> bool {
     let placement = record.spec.placement.as_ref();
     let is_recorded = match &record.applied {
@@ -152,12 +156,15 @@ fn report(
     generation: i64,
     decision: &Decision,
 ) -> bool {
-    let fields = scheduled(record, detail, decision.now);
-    let known = condition(&record.status.conditions, SCHEDULED);
-    let is_current = known.is_some_and(|known| {
-        known.status == fields["status"]
-            && known.reason == fields["reason"]
-            && words::SENTENCES.leave(&known.message, fields["message"].as_str().unwrap_or_default())
+    let fields = scheduled_condition(record, detail, decision.now);
+    let stored_condition = condition(&record.status.conditions, SCHEDULED);
+    let is_current = stored_condition.is_some_and(|stored_condition| {
+        stored_condition.status == fields["status"]
+            && stored_condition.reason == fields["reason"]
+            && words::SENTENCES.leave(
+                &stored_condition.message,
+                fields["message"].as_str().unwrap_or_default(),
+            )
     });
     let is_observed = detail.failure.is_some()
         || record.status.scheduler_observed_generation == generation
@@ -167,22 +174,22 @@ fn report(
         return false;
     }
     if detail.failure.is_none() {
-        observe(object, "schedulerObservedGeneration", generation.into());
-        observe(object, "lastScheduledTime", time::rfc3339(decision.now).into());
+        set_status_field(object, "schedulerObservedGeneration", generation.into());
+        set_status_field(object, "lastScheduledTime", time::rfc3339(decision.now).into());
     }
     put_condition(object, fields);
     true
 }
 
 /// Sets one field of the status.
-fn observe(object: &mut Value, field: &str, value: Value) {
+fn set_status_field(object: &mut Value, field: &str, value: Value) {
     if !object["status"].is_object() {
         object["status"] = json!({});
     }
     object["status"][field] = value;
 }
 
-/// The name of the chosen group, where there are groups and the binding was decided.
+/// The name of the chosen group, if there are groups and the binding was decided.
 fn group_name<'a>(record: &'a Record, detail: &Detail) -> Option<&'a str> {
     detail.shares.as_ref()?;
     let policy = record.policy.as_ref()?;
@@ -190,14 +197,15 @@ fn group_name<'a>(record: &'a Record, detail: &Detail) -> Option<&'a str> {
 }
 
 /// The condition Scheduled. Its transition time changes only with its status.
-fn scheduled(record: &Record, detail: &Detail, now: Timestamp) -> Map<String, Value> {
+fn scheduled_condition(record: &Record, detail: &Detail, now: Timestamp) -> Map<String, Value> {
     let (status, reason) = match detail.failure {
         None => ("True", SUCCESS),
         Some(failure) => ("False", failure.condition()),
     };
-    let known = condition(&record.status.conditions, SCHEDULED).filter(|known| known.status == status);
-    let since = known
-        .and_then(|known| known.last_transition_time)
+    let stored_condition = condition(&record.status.conditions, SCHEDULED)
+        .filter(|stored_condition| stored_condition.status == status);
+    let since = stored_condition
+        .and_then(|stored_condition| stored_condition.last_transition_time)
         .unwrap_or(Time(now));
     let mut fields = Map::new();
     let message = words::condition(detail);
@@ -218,12 +226,12 @@ fn put_condition(object: &mut Value, fields: Map<String, Value>) {
         .as_array()
         .cloned()
         .unwrap_or_default();
-    let known = list.iter_mut().find(|entry| entry["type"] == fields["type"]);
-    match known.and_then(Value::as_object_mut) {
+    let stored_condition = list.iter_mut().find(|entry| entry["type"] == fields["type"]);
+    match stored_condition.and_then(Value::as_object_mut) {
         Some(entry) => entry.extend(fields),
         None => list.push(Value::Object(fields)),
     }
-    observe(object, "conditions", list.into());
+    set_status_field(object, "conditions", list.into());
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //! bench-kcp`.
 //!
 //! Twenty locations by region and tier; one cluster in ten is cordoned, one in ten has a stale heartbeat, one
-//! in twenty belongs to no location. "place" finds a place for a namespace that has none, "evict" one that
-//! must leave its cluster, "keep" judges one that stays. Times are medians; "heartbeat" is one folded after a
-//! fork, as the engine does it, "load" the whole fleet. The second table has the same decisions beside more
-//! and more other placed namespaces: it must be flat.
+//! in twenty belongs to no location. "place" decides a namespace without a place, "evict" a namespace that
+//! must leave its cluster, and "keep" a namespace that stays. "heartbeat" folds one heartbeat after a fork,
+//! as the engine does, and "load" folds the whole fleet once. All times except "load" are medians. The second
+//! table has more and more other placed namespaces: the times of decisions must not grow.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use berth_dialect_kcp::names::{LOCATIONS, NAMESPACES, PLACEMENT, WORKLOAD_CLUSTE
 use berth_dialect_testing::bench::{self, median};
 use serde_json::{Value, json};
 
-/// As in the program.
+/// The allocator of the program `berth`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -53,7 +53,7 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-fn at(seconds: i64) -> Timestamp {
+fn instant(seconds: i64) -> Timestamp {
     Timestamp::from_second(NOW + seconds).expect("an instant of our time")
 }
 
@@ -64,7 +64,7 @@ fn decide(inventory: &dyn Inventory, name: &str) -> Duration {
         seed += 1;
         let ask = Ask {
             demand: &demand,
-            now: at(0),
+            now: instant(0),
             seed,
             chosen: None,
         };
@@ -100,7 +100,7 @@ fn fleet(clusters: usize, others: usize) -> Arc<dyn Inventory> {
         fold(&mut inventory, WORKLOAD_CLUSTERS, &name, &value);
     }
     // A cluster in location r1-t0 that evicts, and one that does not.
-    let leaving = json!({"evictAfter": berth_apimachinery::time::rfc3339(at(-60))});
+    let leaving = json!({"evictAfter": berth_apimachinery::time::rfc3339(instant(-60))});
     for (name, spec) in [("leaving", leaving), ("staying", json!({}))] {
         let value = json!({
             "apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
@@ -158,7 +158,7 @@ fn cluster(number: usize, beat: i64) -> (String, Value) {
         "spec": {"unschedulable": number % 10 == 7},
         "status": {
             "conditions": [{"type": "Ready", "status": "True"}],
-            "lastSyncerHeartbeatTime": berth_apimachinery::time::rfc3339(at(beat)),
+            "lastSyncerHeartbeatTime": berth_apimachinery::time::rfc3339(instant(beat)),
         },
     });
     (name, value)

@@ -31,14 +31,14 @@ pub struct Settings {
     pub users: BTreeMap<String, Role>,
     /// The resources that follow their namespace.
     pub synced_resources: Vec<GroupResource>,
-    /// Whether a configuration can name no other resources, as on a hub, whose permissions and webhooks are
-    /// for these resources.
+    /// Whether a configuration can name only the resources in `synced_resources`. This is so on a hub, whose
+    /// permissions and webhooks are only for these resources.
     pub synced_only: bool,
     /// The namespaces that are placed; all of them by default.
     pub namespace_selector: Selector,
     /// The cluster of the Locations, which is the first segment of location strings.
     pub location_cluster: Arc<str>,
-    /// The URL of all Targets, below which syncers have their views; `None` where it is not known.
+    /// The URL of all Targets. Syncers' views are below this URL. `None` if the URL is not known.
     pub targets_url: Option<Arc<str>>,
 }
 
@@ -153,14 +153,14 @@ fn judge(writer: &Writer, request: &Request<'_>, new: &Value) -> Result<(), Deni
     if !matches!(request.operation, Operation::Create | Operation::Update) {
         return Ok(());
     }
-    let nothing = Value::Null;
-    let old = request.old.unwrap_or(&nothing);
-    let namespace = request.resource == NAMESPACES;
+    let null = Value::Null;
+    let old = request.old.unwrap_or(&null);
+    let is_namespace = request.resource == NAMESPACES;
     let mut findings = Findings::default();
-    if namespace {
+    if is_namespace {
         placement::judge(writer, old, new, &mut findings);
     }
-    keys::judge(writer, namespace, old, new, &mut findings);
+    keys::judge(writer, is_namespace, old, new, &mut findings);
     if let Writer::Role(Role::Syncer(identifier)) = writer {
         keys::judge_syncer(identifier, request.operation, old, new, &mut findings);
     }
@@ -180,7 +180,7 @@ impl Plugin for PlacementGuard {
         self.settings.guards(request)
     }
 
-    /// Refuses as early as possible: mutating webhooks are called before all validating ones.
+    /// Refuses as early as possible: mutating webhooks are called before all validating webhooks.
     fn mutate(
         &self,
         request: &Request<'_>,
@@ -209,8 +209,8 @@ impl Plugin for PlacementGuard {
     /// Annotates the write with the changed entries of the placement.
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
         let object = object.filter(|_| request.resource == NAMESPACES);
-        let moved = object.map(|new| placement::transitions(request.old.unwrap_or(&Value::Null), new));
-        let text = moved.filter(|text| !text.is_empty());
+        let transitions = object.map(|new| placement::transitions(request.old.unwrap_or(&Value::Null), new));
+        let text = transitions.filter(|text| !text.is_empty());
         text.map(|text| ("placement-transition", text))
             .into_iter()
             .collect()

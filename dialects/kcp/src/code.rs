@@ -18,14 +18,13 @@ berth_scheduling::filters! {
     Eviction = "Eviction" {
         Evicting = "Evicting",
     }
-    /// The namespace is not leaving the cluster. A cluster that has the namespace is not refused, since it
-    /// is kept.
+    /// The namespace is not leaving the cluster. A cluster that keeps the namespace is not refused.
     Placed = "Placed" {
         AlreadyPlaced = "AlreadyPlaced",
     }
 }
 
-/// The detail of a refusal of a cluster that is being deleted, which cannot be undone.
+/// The detail of a refusal because of the deletion of a cluster, which cannot be undone.
 pub(crate) const DELETING: u32 = 1;
 
 #[cfg(test)]

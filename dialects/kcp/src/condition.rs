@@ -57,10 +57,10 @@ pub struct ScheduledCondition {
     pub message: String,
 }
 
-/// The condition for a namespace with the annotation `reading`; `None` leaves the condition unchanged. A
+/// The condition for a namespace with the placement in `annotation`; `None` leaves the condition unchanged. A
 /// namespace with any entry in any state counts as scheduled.
 #[must_use]
-pub fn namespace_scheduled(disabled: bool, reading: &StoredPlacement) -> Option<ScheduledCondition> {
+pub fn namespace_scheduled(disabled: bool, annotation: &StoredPlacement) -> Option<ScheduledCondition> {
     let no = |reason, message: String| {
         Some(ScheduledCondition {
             status: false,
@@ -74,11 +74,11 @@ pub fn namespace_scheduled(disabled: bool, reading: &StoredPlacement) -> Option<
             "the namespace is labelled to stay where it is".to_owned(),
         );
     }
-    match &reading.form {
+    match &annotation.form {
         Form::Absent => None,
         Form::Malformed(problem) => no("PlacementInvalid", format!("the placement annotation {problem}")),
         // Entries that cannot be parsed count as entries until they are removed.
-        Form::Map if !reading.placement.0.is_empty() || !reading.dropped.is_empty() => {
+        Form::Map if !annotation.placement.0.is_empty() || !annotation.dropped.is_empty() => {
             Some(ScheduledCondition {
                 status: true,
                 reason: "",
@@ -93,7 +93,7 @@ pub fn namespace_scheduled(disabled: bool, reading: &StoredPlacement) -> Option<
 }
 
 impl ScheduledCondition {
-    /// The condition as JSON. Its time is the time of `known`, the stored condition, unless something
+    /// The condition as JSON. Its time is the time of `known`, the stored condition, unless the content
     /// changed.
     #[must_use]
     pub fn to_json(&self, known: Option<&Value>, now: Timestamp) -> Value {
@@ -109,15 +109,16 @@ impl ScheduledCondition {
         if !self.message.is_empty() {
             fields.insert("message".to_owned(), self.message.as_str().into());
         }
-        let since = known
+        let transition_time = known
             .filter(|known| self.is(known))
             .and_then(|known| known["lastTransitionTime"].as_str());
-        let since = since.map_or_else(|| berth_apimachinery::time::rfc3339(now), str::to_owned);
-        fields.insert("lastTransitionTime".to_owned(), since.into());
+        let transition_time =
+            transition_time.map_or_else(|| berth_apimachinery::time::rfc3339(now), str::to_owned);
+        fields.insert("lastTransitionTime".to_owned(), transition_time.into());
         Value::Object(fields)
     }
 
-    /// Whether the stored condition `known` is equal to this one.
+    /// Whether the stored condition `known` has the content of this condition, regardless of its time.
     #[must_use]
     pub fn is(&self, known: &Value) -> bool {
         let text = |field: &str| known[field].as_str().unwrap_or_default();

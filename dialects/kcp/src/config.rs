@@ -1,12 +1,12 @@
-//! The configuration of this dialect, `spec.kcp` of a SchedulerConfiguration. kcp itself has flags instead
-//! of a configuration file, so that the schema is Berth's own:
+//! The configuration of this dialect, `spec.kcp` of a SchedulerConfiguration. kcp itself has flags instead of
+//! a configuration file, so the schema is Berth's own:
 //!
 //! ```yaml
 //! locationCluster: root:compute      # first segment of location strings
 //! namespaceSelector: {}              # labels of the namespaces that are placed; empty: all
 //! heartbeatThreshold: 1m             # how old a heartbeat may be
 //! syncedResources: [configmaps, …]   # the resources that follow their namespace
-//! coordinatedResources: []           # those of them that a coordination controller sees before they are synced
+//! coordinatedResources: []           # synced resources that a coordination controller sees first
 //! ```
 //!
 //! The schema parses the configuration, and defaults apply on read.
@@ -30,7 +30,7 @@ use crate::names::{DEFAULT_LOCATION_CLUSTER, SYNCED_BY_DEFAULT};
 pub struct Config {
     /// `locationCluster`: the cluster of the Locations, the first segment of location strings.
     pub location_cluster: Arc<str>,
-    /// `namespaceSelector`: the namespaces that are placed; those that stop matching are drained.
+    /// `namespaceSelector`: the namespaces that are placed; namespaces that stop matching are drained.
     pub namespace_selector: Selector,
     /// `heartbeatThreshold`: the largest age of a syncer's last heartbeat.
     pub heartbeat_threshold: SignedDuration,
@@ -104,7 +104,7 @@ impl Default for Form {
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
 impl Config {
-    /// Reads `spec`, which is at `path`, such as `spec.kcp`. If it is absent or null, all defaults apply.
+    /// Reads `spec`, which is at `path`, such as `spec.kcp`. If `spec` is absent or null, all defaults apply.
     ///
     /// # Errors
     /// All errors in `spec`.
@@ -136,7 +136,7 @@ impl Config {
         if let Some(list) = settings.coordinated_resources {
             let list = resources(&mut form, "coordinatedResources", &list);
             if let Some(synced) = &synced {
-                all_synced(&mut form, &list, synced, path);
+                check_all_synced(&mut form, &list, synced, path);
             }
             config.coordinated_resources = Some(list);
         }
@@ -163,18 +163,18 @@ impl Config {
         let Some(syncable) = syncable.filter(|_| is_set) else {
             return Ok(config);
         };
-        let known: Vec<String> = syncable.iter().map(ToString::to_string).collect();
+        let names: Vec<String> = syncable.iter().map(ToString::to_string).collect();
         let detail = format!(
             "behind a kube-apiserver only what --kcp-synced-resources names can be synced, since rights and webhooks are \
              made for that: {}",
-            known.join(", ")
+            names.join(", ")
         );
         let numbered = config.synced_resources.iter().enumerate();
         let beyond = numbered.filter(|(_, resource)| !syncable.contains(resource));
         let errors: Vec<FieldError> = beyond
             .map(|(index, resource)| {
-                let at = below(path, &format!("syncedResources[{index}]"));
-                FieldError::invalid(at, resource.to_string(), detail.clone())
+                let field_path = below(path, &format!("syncedResources[{index}]"));
+                FieldError::invalid(field_path, resource.to_string(), detail.clone())
             })
             .collect();
         if errors.is_empty() {
@@ -223,8 +223,8 @@ pub struct NoResource;
 /// When `text` names no resource.
 pub fn synced_resource(text: &str) -> Result<GroupResource, NoResource> {
     let (plural, group) = text.split_once('.').unwrap_or((text, ""));
-    let grouped = group.is_empty() && !text.ends_with('.') || name::dns_subdomain(group).is_ok();
-    if name::dns_label(plural).is_ok() && grouped {
+    let has_valid_group = group.is_empty() && !text.ends_with('.') || name::dns_subdomain(group).is_ok();
+    if name::dns_label(plural).is_ok() && has_valid_group {
         return Ok(GroupResource::intern(group, plural));
     }
     Err(NoResource)
@@ -246,7 +246,7 @@ fn resources(form: &mut ReadValue<Form>, field: &str, list: &[String]) -> Vec<Gr
     resources
 }
 
-fn all_synced(
+fn check_all_synced(
     form: &mut ReadValue<Form>,
     coordinated: &[GroupResource],
     synced: &[GroupResource],
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_surely_not_meant_is_warned_of() {
+    fn values_that_are_hardly_intended_have_warnings() {
         let warnings = |spec| {
             Config::read(Some(&spec), "spec.kcp")
                 .unwrap()
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_synced_is_told_one_by_one() {
+    fn each_resource_that_cannot_be_synced_has_an_error() {
         let spec = json!({"syncedResources": ["configmaps", "ingresses.networking.k8s.io", "secrets"]});
         let configmaps = [GroupResource::new("", "configmaps")];
         let within = |spec: &Value| Config::read_within(Some(spec), "spec.kcp", Some(&configmaps));
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_with_its_path() {
+    fn every_error_has_its_path() {
         let spec = json!({
             "locationCluster": "compute", "namespaceSelector": {"matchLabels": {"a b": "c"}, "matchFields": []},
             "heartbeatThreshold": "0s", "syncedResources": ["*", "configmaps", "configmaps", 1, "a."], "coordinatedResources": ["secrets"],

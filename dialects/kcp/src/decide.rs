@@ -27,32 +27,32 @@ impl Fleet {
     }
 
     fn judge_namespace(&self, record: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
-        let case = PlacementFacts {
+        let facts = PlacementFacts {
             fleet: self,
             record,
             ask,
         };
-        let standing = match () {
+        let obstacle = match () {
             () if record.deleting => Some("the namespace is being deleted"),
             () if record.disabled => Some("scheduling is disabled for the namespace by label"),
             () if !self.is_subject(record) => Some("the namespace is no longer placed"),
             () => None,
         };
-        if let Some((names, problem)) = ask.chosen.zip(standing)
+        if let Some((names, problem)) = ask.chosen.zip(obstacle)
             && !names.is_empty()
         {
             return Err(refuse_all(names, problem));
         }
         if record.deleting {
-            return Ok(case.unjudged(Outcome::Released, "Released"));
+            return Ok(facts.unjudged(Outcome::Released, "Released"));
         }
         if record.disabled {
-            return Ok(case.frozen());
+            return Ok(facts.frozen());
         }
         if !self.is_subject(record) {
-            return Ok(case.drained());
+            return Ok(facts.drained());
         }
-        case.placed()
+        facts.placed()
     }
 }
 
@@ -108,8 +108,8 @@ impl PlacementFacts<'_> {
         let mut decision = self.unjudged(Outcome::Released, "Released");
         decision.changes = changes(&self.record.reading.placement, &kept.placement);
         let mut detail = self.detail(&kept.placement);
-        // A namespace that is no longer selected gets no new condition, but an existing one is updated to
-        // the end.
+        // A namespace that is no longer selected gets no new condition, but an existing condition is still
+        // updated.
         detail.condition = detail.condition.filter(|_| self.record.has_condition);
         decision.detail = Box::new(detail);
         decision
@@ -117,23 +117,23 @@ impl PlacementFacts<'_> {
 
     fn placed(&self) -> Result<Decision, ChoiceRefusal> {
         let kept = self.fleet.keep(self.record, true, self.ask.now);
-        let judged = select::judge(self.fleet, &kept, self.ask.now);
+        let verdicts = select::judge(self.fleet, &kept, self.ask.now);
         let (choices, unmet) = match self.ask.chosen.filter(|names| !names.is_empty()) {
             Some(names) => {
-                let choices = self.caller_choices(&kept, &judged, names)?;
+                let choices = self.caller_choices(&kept, &verdicts, names)?;
                 let lacks = |location: &&Arc<str>| !choices.iter().any(|(name, _)| name == *location);
                 let unmet = kept.reschedule.iter().filter(lacks).cloned().collect();
                 (choices, unmet)
             }
-            None => select::choose(self.fleet, &kept, &judged, self.ask.seed),
+            None => select::choose(self.fleet, &kept, &verdicts, self.ask.seed),
         };
-        Ok(self.conclude(kept, judged, choices, unmet))
+        Ok(self.conclude(kept, verdicts, choices, unmet))
     }
 
     fn conclude(
         &self,
         kept: KeptEntries,
-        judged: ClusterVerdicts,
+        verdicts: ClusterVerdicts,
         choices: Vec<Choice>,
         unmet: Vec<Arc<str>>,
     ) -> Decision {
@@ -145,12 +145,12 @@ impl PlacementFacts<'_> {
             is_chosen: self.ask.chosen.is_some_and(|names| !names.is_empty()),
             ..self.detail(&placement)
         };
-        let lacking = !detail.unmet.is_empty() || kept.anywhere && choices.is_empty();
-        let (outcome, reason) = self.outcome(&kept, &detail, &choices, lacking);
+        let is_incomplete = !detail.unmet.is_empty() || kept.anywhere && choices.is_empty();
+        let (outcome, reason) = self.outcome(&kept, &detail, &choices, is_incomplete);
         let mut decision = self.unjudged(outcome, reason);
         decision.changes = changes(&self.record.reading.placement, &placement);
-        decision.due_at = self.due_at(&kept, &choices, lacking);
-        decision.solved = solved(judged, &choices);
+        decision.due_at = self.due_at(&kept, &choices, is_incomplete);
+        decision.solved = solved(verdicts, &choices);
         decision.detail = Box::new(Detail {
             chosen_in: choices,
             ..detail
@@ -163,12 +163,12 @@ impl PlacementFacts<'_> {
         kept: &KeptEntries,
         detail: &Detail,
         choices: &[Choice],
-        lacking: bool,
+        is_incomplete: bool,
     ) -> (Outcome, &'static str) {
         let malformed = matches!(self.record.reading.form, Form::Malformed(_));
         let is_placed = kept.active || !choices.is_empty();
         let writes = detail.annotation.is_some() || detail.condition_changes(self.record);
-        match (is_placed, lacking) {
+        match (is_placed, is_incomplete) {
             (true, true) if writes => (Outcome::Partial, "Unschedulable"),
             (true, true) => (Outcome::Unchanged, "Unschedulable"),
             (true, false) if !choices.is_empty() => (Outcome::Scheduled, "Picked"),
@@ -181,8 +181,8 @@ impl PlacementFacts<'_> {
 
     /// The next time at which the decision may change: when a cluster starts an eviction, or when a
     /// namespace without a cluster is retried.
-    fn due_at(&self, kept: &KeptEntries, choices: &[Choice], lacking: bool) -> Option<Timestamp> {
-        let retry = if lacking {
+    fn due_at(&self, kept: &KeptEntries, choices: &[Choice], is_incomplete: bool) -> Option<Timestamp> {
+        let retry = if is_incomplete {
             self.ask.now.checked_add(RETRY).ok()
         } else {
             None
@@ -197,13 +197,13 @@ impl PlacementFacts<'_> {
     /// The detail for writes that set the annotation to `placement`.
     fn detail(&self, placement: &Placement) -> Detail {
         let reading = &self.record.reading;
-        let write = match &reading.form {
+        let must_write = match &reading.form {
             // An annotation that cannot be parsed stays unless there is a placement to write.
             Form::Malformed(_) => !placement.0.is_empty(),
             Form::Absent | Form::Null => true,
             Form::Map => *placement != reading.placement || !reading.dropped.is_empty(),
         };
-        let annotation = write.then(|| placement.to_text());
+        let annotation = must_write.then(|| placement.to_text());
         let after = match &annotation {
             Some(text) => StoredPlacement::of(Some(text)),
             None => reading.clone(),
@@ -215,12 +215,12 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// The clusters that the caller chose. Clusters that the namespace has stay; others must be feasible,
-    /// and at most the requested number.
+    /// The clusters that the caller chose. Clusters that the namespace has already stay. Other clusters must
+    /// be feasible, and not more than requested.
     fn caller_choices(
         &self,
         kept: &KeptEntries,
-        judged: &ClusterVerdicts,
+        verdicts: &ClusterVerdicts,
         names: &[String],
     ) -> Result<Vec<Choice>, ChoiceRefusal> {
         let mut errors = Vec::new();
@@ -238,10 +238,10 @@ impl PlacementFacts<'_> {
                 )));
                 continue;
             };
-            if judged.held.binary_search(&candidate).is_ok() {
+            if verdicts.held.binary_search(&candidate).is_ok() {
                 continue;
             }
-            let refusals: Vec<String> = judged
+            let refusals: Vec<String> = verdicts
                 .rejections
                 .iter()
                 .filter(|rejection| rejection.candidate == candidate)
@@ -254,14 +254,14 @@ impl PlacementFacts<'_> {
             if !refusals.is_empty() {
                 errors.push(wrong(refusals.join("; ")));
             } else if kept.wanted() == 0 {
-                errors.push(wrong(words::settled(self.fleet, &judged.held)));
+                errors.push(wrong(words::settled(self.fleet, &verdicts.held)));
             } else {
                 candidates.push(candidate);
             }
         }
         if candidates.len() > kept.wanted() {
-            let most = kept.wanted() + judged.held.len();
-            errors.push(FieldError::too_many("spec.targets", names.len(), most));
+            let max = kept.wanted() + verdicts.held.len();
+            errors.push(FieldError::too_many("spec.targets", names.len(), max));
         }
         if !errors.is_empty() {
             return Err(ChoiceRefusal { errors });
@@ -279,7 +279,7 @@ impl PlacementFacts<'_> {
 }
 
 impl Detail {
-    /// Whether the stored condition of `record` differs.
+    /// Whether the stored condition of `record` differs from the new condition.
     pub(crate) fn condition_changes(&self, record: &Record) -> bool {
         let stored = condition::stored(record.object.value());
         let new = self.condition.as_ref();
@@ -297,27 +297,28 @@ fn refuse_all(names: &[String], problem: &str) -> ChoiceRefusal {
     }
 }
 
-/// The outcome with picked clusters ranked first (kept clusters before new ones), and then the rest by name.
-fn solved(judged: ClusterVerdicts, choices: &[Choice]) -> PipelineOutcome {
-    let mut picked = judged.held;
+/// The outcome of the pipeline. Picked clusters are ranked first (kept clusters before new clusters), then
+/// the other feasible clusters by name.
+fn solved(verdicts: ClusterVerdicts, choices: &[Choice]) -> PipelineOutcome {
+    let mut picked = verdicts.held;
     picked.extend(choices.iter().map(|&(_, candidate)| candidate));
-    let feasible = |candidate: &Ix| judged.feasible.binary_search(candidate).is_ok();
+    let feasible = |candidate: &Ix| verdicts.feasible.binary_search(candidate).is_ok();
     let mut ranked: Vec<Ix> = picked.iter().copied().filter(feasible).collect();
     let mut first = ranked.clone();
     first.sort_unstable();
-    let rest = judged.feasible.iter().copied();
+    let rest = verdicts.feasible.iter().copied();
     ranked.extend(rest.filter(|candidate| first.binary_search(candidate).is_err()));
     PipelineOutcome {
-        rejections: judged.rejections,
-        feasible: judged.feasible,
+        rejections: verdicts.rejections,
+        feasible: verdicts.feasible,
         ranked,
         picked,
         ..PipelineOutcome::default()
     }
 }
 
-/// The changes of clusters, by identifier, since a cluster may move from one location to another in one
-/// write.
+/// The changes of clusters by identifier, not by entry: one write may move a cluster from one location to
+/// another.
 fn changes(before: &Placement, after: &Placement) -> Vec<BindingChange> {
     let states = |placement: &Placement| -> BTreeMap<Arc<str>, State> {
         let entries = placement.0.iter();

@@ -4,7 +4,7 @@ use crate::condition::ScheduledCondition;
 use crate::select::Choice;
 use std::sync::Arc;
 
-/// Data for the sentences and writes of a decision, in addition to its indices.
+/// Data for the sentences and writes of a decision.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
     /// The annotation to write; `None` leaves it unchanged.

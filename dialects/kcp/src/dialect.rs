@@ -97,12 +97,12 @@ impl Dialect for Kcp {
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {
-        let usual = Config {
+        let defaults = Config {
             namespace_selector: self.settings.namespace_selector.clone(),
             location_cluster: Arc::clone(&self.settings.location_cluster),
             ..Config::default()
         };
-        Arc::new(Fleet::usually(usual).syncing(self.settings.syncable()))
+        Arc::new(Fleet::usually(defaults).syncing(self.settings.syncable()))
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
@@ -143,7 +143,7 @@ impl Dialect for Kcp {
 }
 
 /// The test for objects of a synced `resource` that concern kcp: objects with metadata of a cluster, or in a
-/// namespace with such metadata.
+/// namespace with such metadata. `None` for resources of which kcp reads all objects.
 fn concern(resource: GroupResource) -> Option<Concern> {
     let is_own = READS.contains(&resource);
     (!is_own).then_some(|object| !identifiers(object).is_empty())
@@ -160,12 +160,16 @@ impl Controllers for Kcp {
             .ok()
             .and_then(|config| config.coordinated_resources);
         let coordinated = configured.unwrap_or_else(|| {
-            let known = self
+            let has_coordinator = self
                 .settings
                 .users
                 .values()
                 .any(|role| *role == Role::Coordination);
-            if known { synced.clone() } else { Vec::new() }
+            if has_coordinator {
+                synced.clone()
+            } else {
+                Vec::new()
+            }
         });
         // All resources that may have been synced before, by default or by the program's flags.
         let mut former: Vec<GroupResource> = SYNCED_BY_DEFAULT.to_vec();
@@ -196,7 +200,7 @@ impl Configuration for Kcp {
         Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
     }
 
-    /// The selector of namespaces. Namespaces that stop matching are drained.
+    /// The field with the selector of namespaces. Namespaces that stop matching are drained.
     fn selects_requests(&self) -> Option<&'static str> {
         Some("namespaceSelector")
     }

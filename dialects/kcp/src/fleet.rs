@@ -22,10 +22,10 @@ pub(crate) use namespace::Record;
 /// All objects of the placement controller. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
 pub struct Fleet {
-    /// The configuration in force: the last valid one.
+    /// The configuration in force: the last valid configuration.
     pub(crate) config: Config,
     /// The defaults of the configuration.
-    usual: Config,
+    defaults: Config,
     /// The resources that a configuration may sync; `None` is any resource.
     syncable: Option<Arc<[GroupResource]>>,
     /// The workload clusters, by name.
@@ -42,7 +42,7 @@ pub struct Fleet {
     pub(crate) sets: Sets,
     /// Every namespace except Kubernetes' own.
     pub(crate) namespaces: OrdMap<Key, Arc<Record>>,
-    /// The namespaces without a place, by their own objects alone.
+    /// The namespaces that wait for a place ([`Record::waits`]), including namespaces that are not selected.
     waiting: OrdSet<Key>,
     /// The pairs of identifier and namespace of all placement entries.
     placed: OrdSet<(Arc<str>, Key)>,
@@ -56,12 +56,12 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Creates an empty inventory, with `usual` as the defaults of its configuration.
+    /// Creates an empty inventory, with `defaults` as the defaults of its configuration.
     #[must_use]
-    pub fn usually(usual: Config) -> Self {
+    pub fn usually(defaults: Config) -> Self {
         Self {
-            config: usual.clone(),
-            usual,
+            config: defaults.clone(),
+            defaults,
             ..Self::default()
         }
     }
@@ -113,8 +113,8 @@ impl Fleet {
         self.serves() && self.config.selects(record.object.meta())
     }
 
-    /// Whether the namespace `record` is a demand: it is selected, or it was, and must be drained and its
-    /// condition corrected.
+    /// Whether the namespace `record` is a demand: it is selected, or it must be drained, or its condition
+    /// must be corrected.
     pub(crate) fn is_demand(&self, record: &Record) -> bool {
         self.is_subject(record) || record.is_placed() || record.has_outdated_condition()
     }
@@ -136,8 +136,8 @@ impl Fleet {
         self.counts.get(identifier).copied().unwrap_or(0)
     }
 
-    /// Number of namespaces that have to leave the workload cluster with this identifier, and that it has
-    /// not released yet.
+    /// Number of namespaces that have to leave the workload cluster with this identifier, and have not left
+    /// it yet.
     pub(crate) fn leaving(&self, identifier: &str) -> i64 {
         self.leaving.get(identifier).copied().unwrap_or(0)
     }

@@ -1,10 +1,9 @@
 //! The heartbeat controller, as a pure function over a stored WorkloadCluster (docs/systems/kcp.md,
-//! "Heartbeats"). It reports in the condition HeartbeatHealthy whether the syncer sends heartbeats, and
-//! adjusts the condition Ready.
+//! "Heartbeats"). The controller reports in the condition HeartbeatHealthy whether the syncer sends
+//! heartbeats, and adjusts the condition Ready.
 //!
-//! If a syncer has never sent a heartbeat, the threshold applies from the cluster's creation on. The cluster
-//! is then not healthy, unless another program reports that it is ready: without a syncer, that program
-//! reports readiness.
+//! If a syncer has never sent a heartbeat, the threshold applies from the cluster's creation on. After the
+//! threshold, the cluster is not healthy, unless another program reports its readiness.
 
 use berth_apimachinery::Timestamp;
 use berth_dialect_contract::wording::Sentences;
@@ -37,7 +36,7 @@ pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
 /// exactly the threshold is still healthy.
 ///
 /// A missing heartbeat makes Ready False. When heartbeats resume, Ready follows its parts again. If Ready is
-/// False for another reason, it is left to the program that has set it.
+/// False for another reason, Ready is not changed.
 #[must_use]
 pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Option<Value> {
     let last = last_heartbeat(cluster);
@@ -55,12 +54,12 @@ pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Opti
         ConditionText::silence(last)
     };
     conditions.put(HEARTBEAT_HEALTHY, &text, now);
-    let is_ready = conditions.find(READY);
-    let is_false = is_ready.is_some_and(|ready| ready["status"] == "False");
-    let is_by_heartbeat = is_ready.is_some_and(|ready| ready["reason"] == ERROR_HEARTBEAT);
+    let ready_condition = conditions.find(READY);
+    let is_false = ready_condition.is_some_and(|ready| ready["status"] == "False");
+    let is_by_heartbeat = ready_condition.is_some_and(|ready| ready["reason"] == ERROR_HEARTBEAT);
     if !healthy && (!is_false || is_by_heartbeat) {
         conditions.put(READY, &text, now);
-    } else if healthy && (is_ready.is_none() || is_false && is_by_heartbeat) {
+    } else if healthy && (ready_condition.is_none() || is_false && is_by_heartbeat) {
         let summary = conditions.summary();
         conditions.put(READY, &summary, now);
     }
@@ -142,7 +141,7 @@ impl Conditions {
         let mut new = Value::Object(fields);
         let slot = self.0.iter_mut().find(|condition| condition["type"] == r#type);
         let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
-        let leave = |old: &str, new: &str| match SENTENCES.has(new) {
+        let message_stays = |old: &str, new: &str| match SENTENCES.has(new) {
             true => SENTENCES.leave(old, new),
             // The message is copied from a part of Ready.
             false => old == new,
@@ -151,7 +150,7 @@ impl Conditions {
             && ["status", "severity", "reason"]
                 .iter()
                 .all(|name| text(old, name) == text(&new, name))
-            && leave(&text(old, "message"), &text(&new, "message"))
+            && message_stays(&text(old, "message"), &text(&new, "message"))
         {
             return;
         }
@@ -162,18 +161,18 @@ impl Conditions {
         }
     }
 
-    /// The summary of the parts of Ready: the most severe one that is False, or else True.
+    /// The summary of the parts of Ready: the most severe part that is False, or else True.
     fn summary(&self) -> ConditionText {
         let text = |part: &Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();
         let parts = PARTS.into_iter().filter_map(|part| self.find(part));
-        let wrong = parts.filter(|part| part["status"] == "False");
+        let failing = parts.filter(|part| part["status"] == "False");
         let severity = |part: &&Value| match part["severity"].as_str() {
             Some("Error") => 0,
             Some("Warning") => 1,
             Some("Info") => 2,
             _ => 3,
         };
-        wrong
+        failing
             .min_by_key(severity)
             .map_or_else(ConditionText::truth, |part| ConditionText {
                 status: false,

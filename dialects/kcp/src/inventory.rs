@@ -174,7 +174,7 @@ fn view(record: &Record) -> DemandView {
     let active = entries.values().any(|state| state.is_active());
     let phase = match () {
         () if record.deleting && !entries.is_empty() => Phase::Releasing,
-        // The scheduler ignores the namespace, or ignores it from now on.
+        // The scheduler does not place the namespace any more.
         () if record.deleting || record.disabled => Phase::Ignored,
         () if active => Phase::Bound,
         () => Phase::Pending,
@@ -212,7 +212,7 @@ fn target(row: &Row, namespaces: i64, now: Timestamp) -> TargetView {
         .checked_add(std::time::Duration::from_nanos(1))
         .ok();
     let changes = [stale_at.filter(|_| ready), Some(row.facts.evict_after)];
-    let coming = changes
+    let future_changes = changes
         .into_iter()
         .flatten()
         .filter(|&at| at > now && at < Timestamp::MAX);
@@ -238,6 +238,6 @@ fn target(row: &Row, namespaces: i64, now: Timestamp) -> TargetView {
         provider: conventional(PROVIDER).unwrap_or_default(),
         labels: labels.clone(),
         warnings: Vec::new(),
-        due_at: coming.min(),
+        due_at: future_changes.min(),
     }
 }

@@ -1,11 +1,11 @@
 //! kcp: every Namespace is placed on a WorkloadCluster of a Location (docs/systems/kcp.md).
 //!
-//! A placement is an annotation of the namespace, and several actors move its entries through a state
-//! machine ([`machine`]). The placement controller decides: it releases clusters that may no longer be used,
-//! and chooses new ones at random, if possible in the same location. Start reading at [`machine`] and
+//! A placement is an annotation of the namespace, and several actors move its entries through a state machine
+//! ([`machine`]). The placement controller decides: it releases clusters that may no longer be used, and
+//! chooses new clusters at random, if possible in the same location. Start reading at [`machine`] and
 //! `select` (the rules) and `fleet` (the known objects); [`kind`] has the API objects.
 //! [`namespace_controller`], [`resource_controller`], [`location_status`], [`heartbeat`] and [`syncer_view`]
-//! are the computations of the other actors; `reconcilers` has the controllers that run here.
+//! are the computations of the other actors; `reconcilers` has the controllers that Berth runs.
 //!
 //! ```
 //! use berth_dialect_contract::{Ask, Inventory, Targets};

@@ -15,7 +15,7 @@ pub struct Counts {
     pub available: u32,
 }
 
-/// The data of a workload cluster for these counts.
+/// The data of a workload cluster for [`Counts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The instant until which the cluster is ready without a further heartbeat; `None` if its condition
@@ -47,7 +47,7 @@ pub fn labels_text(labels: &Labels) -> String {
     pairs.join(" ")
 }
 
-/// Returns `location` with its present status; `None` if this status is stored already.
+/// Returns `location` with `counts` in its status; `None` if these counts are stored already.
 #[must_use]
 pub fn with_counts(location: &Value, counts: Counts) -> Option<Value> {
     let mut new = location.clone();

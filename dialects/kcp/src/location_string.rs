@@ -47,7 +47,7 @@ pub enum IdentifierError {
         "must be no more than {LONGEST_IDENTIFIER} characters, since it is part of label keys and finalizers"
     )]
     TooLong,
-    /// The text has invalid characters, or invalid ones at its ends.
+    /// The text has invalid characters, or invalid characters at its ends.
     #[error(
         "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
          character"
@@ -116,8 +116,8 @@ impl fmt::Display for LocationString {
 /// When the text is invalid.
 pub fn check_location_cluster(path: &str) -> Result<(), LocationClusterError> {
     let mut parts = path.split(':');
-    let rooted = parts.next() == Some("root");
-    if rooted && parts.all(is_path_part) {
+    let begins_with_root = parts.next() == Some("root");
+    if begins_with_root && parts.all(is_path_part) {
         Ok(())
     } else {
         Err(LocationClusterError)
@@ -125,11 +125,13 @@ pub fn check_location_cluster(path: &str) -> Result<(), LocationClusterError> {
 }
 
 fn is_path_part(part: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = part.as_bytes();
     match (bytes.first(), bytes.last()) {
         (Some(&first), Some(&last)) => {
-            inner(first) && inner(last) && bytes.iter().all(|&byte| inner(byte) || byte == b'-')
+            is_alphanumeric(first)
+                && is_alphanumeric(last)
+                && bytes.iter().all(|&byte| is_alphanumeric(byte) || byte == b'-')
         }
         _ => false,
     }
@@ -148,11 +150,11 @@ pub fn check_identifier(identifier: &str) -> Result<(), IdentifierError> {
     }
     let bytes = identifier.as_bytes();
     let ends = [bytes.first(), bytes.last()];
-    let shaped = ends.into_iter().flatten().all(u8::is_ascii_alphanumeric)
+    let is_valid = ends.into_iter().flatten().all(u8::is_ascii_alphanumeric)
         && bytes
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte));
-    if shaped {
+    if is_valid {
         Ok(())
     } else {
         Err(IdentifierError::Characters)
@@ -164,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_seeds_own_string_is_read_and_written_back() {
+    fn a_location_string_is_parsed_and_displayed() {
         let text = "root:compute+us-east1-gcp+a7fcajg8a-a9sf-a738";
         let read = LocationString::parse(text).unwrap();
         assert_eq!(&*read.location_cluster, "root:compute");

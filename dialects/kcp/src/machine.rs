@@ -1,9 +1,9 @@
-//! The two state machines (docs/systems/kcp.md, "The placement annotation" and "Controllers"). One pure
-//! function per actor computes its next step, and tables list the legal changes. Admission checks changes
-//! against the tables; a test checks that the functions agree with them.
+//! The two state machines (docs/systems/kcp.md, "The placement annotation" and "Controllers"). Pure functions
+//! compute the next steps of the placement, the namespace and the resource controller, and tables list the
+//! legal changes. Admission checks changes against the tables; a test checks that the functions agree with
+//! the tables.
 //!
-//! 1. The *placement* of a namespace, in its annotation: the actors that may move an entry from one
-//!    [`State`] to another.
+//! 1. The *placement* of a namespace, in its annotation: each entry has a [`State`].
 //! 2. The *syncing* of an object (a namespace or a resource in it), in its state label: [`SyncState`].
 
 use std::fmt;
@@ -165,9 +165,9 @@ pub fn moved(old: &Placement, new: &Placement) -> Vec<EntryChange> {
     places.into_iter().filter_map(entry).collect()
 }
 
-/// The step of the placement controller on a stored entry, before it chooses new clusters. An admissible
-/// entry stays. Of the others, one that is not yet adopted is dropped, and a bound one becomes Removing. A
-/// removal is never reverted.
+/// The state of a stored entry after the step of the placement controller, before new clusters are chosen;
+/// `None` removes the entry. A Pending or Bound entry stays if it is admissible. Else a Pending entry is
+/// removed, and a Bound entry becomes Removing. A removal is never reverted, and an Unbound entry is removed.
 #[must_use]
 pub const fn placement_controller(state: State, admissible: bool) -> Option<State> {
     match (state, admissible) {
@@ -178,9 +178,9 @@ pub const fn placement_controller(state: State, admissible: bool) -> Option<Stat
     }
 }
 
-/// The step of the namespace controller on an entry: it adopts pending entries, and reports released ones.
-/// The cluster has released the namespace if the namespace has lost its state label, or the cluster no
-/// longer exists.
+/// The step of the namespace controller on an entry: it adopts pending entries, and records releases. The
+/// cluster has released the namespace if the namespace has lost its state label, or the cluster no longer
+/// exists.
 #[must_use]
 pub const fn namespace_controller(state: State, labelled: bool, cluster_exists: bool) -> State {
     match state {

@@ -36,7 +36,8 @@ pub const DELETION: &str = "deletion.internal.workloads.kcp.dev/";
 pub const SOFT_FINALIZERS: &str = "finalizers.workloads.kcp.dev/";
 /// Prefix of a syncer's finalizer on an object; the identifier follows.
 pub const SYNCER_FINALIZER: &str = "workloads.kcp.dev/syncer-";
-/// The label of a namespace that makes the placement controller ignore it, if its value is exactly `true`.
+/// The label of a namespace that makes the placement controller ignore the namespace, if its value is exactly
+/// `true`.
 pub const SCHEDULING_DISABLED: &str = "experimental.workloads.kcp.dev/scheduling-disabled";
 /// Prefix of the annotation with the status that one cluster reported; the identifier follows.
 pub const STATUS_OF: &str = "experimental.status.workloads.kcp.dev/";
@@ -53,7 +54,7 @@ pub const DOWNSTREAM_CLUSTER: &str = "internal.workloads.kcp.dev/cluster";
 pub const NAMESPACE_LOCATOR: &str = "kcp.dev/namespace-locator";
 /// The annotation of downstream namespaces with the WorkloadCluster for which they were created, as JSON.
 pub const REGISTRATION: &str = "internal.workloads.kcp.dev/registration";
-/// Prefix of every key of the internal part of the domain.
+/// The internal part of the domain: internal keys have this domain, or a subdomain of it, before the slash.
 pub const INTERNAL_WORKLOADS: &str = "internal.workloads.kcp.dev";
 
 /// The location of all clusters if there is no Location.

@@ -21,12 +21,12 @@ pub fn reconcile(namespace: &Value, exists: impl Fn(&str) -> bool, now: Timestam
     if is_system_namespace(name(namespace)) {
         return None;
     }
-    let reading = StoredPlacement::of(text(namespace, ANNOTATIONS, PLACEMENT));
-    if reading.form != Form::Map || !reading.dropped.is_empty() {
+    let stored = StoredPlacement::of(text(namespace, ANNOTATIONS, PLACEMENT));
+    if stored.form != Form::Map || !stored.dropped.is_empty() {
         return None;
     }
     let mut new = namespace.clone();
-    let mut placement = reading.placement.clone();
+    let mut placement = stored.placement.clone();
     for (place, state) in &mut placement.0 {
         let identifier = &*place.identifier;
         if *state == State::Pending && deleted_at(namespace).is_some() {
@@ -36,7 +36,7 @@ pub fn reconcile(namespace: &Value, exists: impl Fn(&str) -> bool, now: Timestam
         *state = machine::namespace_controller(*state, has_state(namespace, identifier), exists(identifier));
         label(&mut new, identifier, *state, now);
     }
-    if placement != reading.placement {
+    if placement != stored.placement {
         set(&mut new, ANNOTATIONS, PLACEMENT, Some(&placement.to_text()));
     }
     (new != *namespace).then_some(new)

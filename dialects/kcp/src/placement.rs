@@ -19,7 +19,7 @@ use pairs::Pairs;
 /// The state of one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// The cluster is chosen, and waits for its adoption by the namespace controller.
+    /// The cluster is chosen, and the namespace controller has not adopted the entry yet.
     Pending,
     /// The entry is adopted: the cluster's syncer syncs the namespace.
     Bound,
@@ -206,26 +206,26 @@ impl StoredPlacement {
     /// Parses the annotation's value; `None` if it is absent.
     #[must_use]
     pub fn of(text: Option<&str>) -> Self {
-        let mut reading = Self {
+        let mut stored = Self {
             form: Form::Absent,
             placement: Placement::default(),
             dropped: Vec::new(),
         };
         let Some(text) = text.filter(|text| !text.is_empty()) else {
-            return reading;
+            return stored;
         };
         match Pairs::parse(text) {
             Ok(Some(pairs)) => {
-                reading.form = Form::Map;
-                reading.take(pairs);
+                stored.form = Form::Map;
+                stored.take(pairs);
             }
-            Ok(None) => reading.form = Form::Null,
-            Err(problem) => reading.form = Form::Malformed(problem),
+            Ok(None) => stored.form = Form::Null,
+            Err(problem) => stored.form = Form::Malformed(problem),
         }
-        reading
+        stored
     }
 
-    /// Takes over the entries. If a key is repeated, the last one counts, as in JSON parsers.
+    /// Takes over the entries. If a key is repeated, its last entry counts, as in JSON parsers.
     fn take(&mut self, pairs: Pairs) {
         let last: BTreeMap<String, String> = pairs.0.into_iter().collect();
         let mut by_identifier: BTreeMap<Arc<str>, (LocationString, State)> = BTreeMap::new();

@@ -3,7 +3,7 @@
 //!
 //! Ready summarizes SyncerReady, APIImporterReady and HeartbeatHealthy. If Ready is reported, it counts. A
 //! cluster whose heartbeats have stopped is not ready in any case, even before a controller has reported
-//! this. If Ready is not reported, the summary is computed here.
+//! this. If Ready is not reported, this module computes the summary.
 
 use berth_apimachinery::Timestamp;
 
@@ -16,8 +16,8 @@ pub const READY: &str = "Ready";
 pub const HEARTBEAT_HEALTHY: &str = "HeartbeatHealthy";
 /// The condition about the syncer and its cluster.
 pub const SYNCER_READY: &str = "SyncerReady";
-/// The condition about placed objects that are not synced to the cluster. It does not affect Ready, so that
-/// one invalid object keeps no namespace away.
+/// The condition about placed objects that are not synced to the cluster. It does not affect Ready, so one
+/// invalid object does not keep namespaces away.
 pub const SYNCED: &str = "Synced";
 /// The conditions that Ready summarizes.
 pub(crate) const PARTS: [&str; 3] = [SYNCER_READY, "APIImporterReady", HEARTBEAT_HEALTHY];
@@ -46,20 +46,20 @@ pub fn reported(status: &WorkloadClusterStatus) -> ReportedConditions {
             _ => ReportedConditions::Unknown,
         };
     }
-    let beats = status.last_syncer_heartbeat_time.is_some();
-    let is =
+    let has_heartbeat = status.last_syncer_heartbeat_time.is_some();
+    let has_status =
         |part: &str, wanted: &str| find(conditions, part).is_some_and(|condition| condition.status == wanted);
     // Heartbeats are judged by their time, which is newer than the condition about them.
     let parts = || {
         PARTS
             .into_iter()
-            .filter(|&part| part != HEARTBEAT_HEALTHY || !beats)
+            .filter(|&part| part != HEARTBEAT_HEALTHY || !has_heartbeat)
     };
-    if let Some(part) = parts().find(|part| is(part, "False")) {
+    if let Some(part) = parts().find(|part| has_status(part, "False")) {
         ReportedConditions::False(part)
-    } else if beats || parts().any(|part| is(part, "True")) {
+    } else if has_heartbeat || parts().any(|part| has_status(part, "True")) {
         ReportedConditions::Ready
-    } else if parts().any(|part| is(part, "Unknown")) {
+    } else if parts().any(|part| has_status(part, "Unknown")) {
         ReportedConditions::Unknown
     } else {
         ReportedConditions::Nothing
@@ -67,7 +67,7 @@ pub fn reported(status: &WorkloadClusterStatus) -> ReportedConditions {
 }
 
 /// The last instant at which the heartbeat counts as healthy. A heartbeat whose age is exactly the threshold
-/// is still healthy.
+/// is still healthy. [`Timestamp::MAX`] without a heartbeat.
 #[must_use]
 pub fn fresh_until(status: &WorkloadClusterStatus, threshold: jiff::SignedDuration) -> Timestamp {
     let last = status.last_syncer_heartbeat_time;
@@ -76,7 +76,7 @@ pub fn fresh_until(status: &WorkloadClusterStatus, threshold: jiff::SignedDurati
     })
 }
 
-/// The message of the condition with this type; empty where it has none.
+/// The sentence about the condition of this type, which is False, with its message if it has one.
 pub(crate) fn sentence(conditions: &[Condition], r#type: &str) -> String {
     let message = find(conditions, r#type).map(|condition| condition.message.as_str());
     match message.filter(|message| !message.is_empty()) {

@@ -1,8 +1,8 @@
-//! The controllers in addition to the placement controller, with their computations: their watches, the keys
-//! that a change makes due, and their writes (docs/systems/kcp.md, "Controllers").
+//! The controllers other than the placement controller: their watches, the keys that a change makes due, and
+//! their writes (docs/systems/kcp.md, "Controllers").
 //!
-//! Each controller makes a key due only if its computation would write, so that its own writes, heartbeats,
-//! and changes of objects' contents cost nothing.
+//! A controller makes a key due only if its computation would write, or if the time of its next computation
+//! may change. So its own writes, heartbeats in time, and changes of objects' contents make no key due.
 
 mod heartbeats;
 mod locations;
@@ -54,24 +54,24 @@ fn exists(fleet: &Fleet, context: &Context<'_>, wanted: &str) -> bool {
 
 /// The identifiers of workload clusters that a change of a WorkloadCluster adds or removes.
 fn added_or_removed(change: &Change) -> BTreeSet<Arc<str>> {
-    let of = |object: &Option<Arc<Object>>| {
-        let named = object.as_ref().map(|object| identifier(object.meta()).into());
-        named.into_iter().collect::<BTreeSet<Arc<str>>>()
+    let identifier_of = |object: &Option<Arc<Object>>| {
+        let found = object.as_ref().map(|object| identifier(object.meta()).into());
+        found.into_iter().collect::<BTreeSet<Arc<str>>>()
     };
-    of(&change.old)
-        .symmetric_difference(&of(&change.new))
+    identifier_of(&change.old)
+        .symmetric_difference(&identifier_of(&change.new))
         .cloned()
         .collect()
 }
 
-/// An object with only its metadata, which is all that most computations read.
+/// An object with only its metadata. Most computations read nothing else.
 fn outline(object: &Object) -> Value {
     let metadata: Value =
         serde_json::from_slice(&object.metadata_bytes()).expect("stored metadata is JSON that we wrote");
     json!({"metadata": metadata})
 }
 
-/// Whether a change may matter to readers of metadata alone.
+/// Whether a change may affect computations that only read metadata.
 fn outline_differs(change: &Change) -> bool {
     let (Some(old), Some(new)) = (&change.old, &change.new) else {
         return change.new.is_some();

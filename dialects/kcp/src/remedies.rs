@@ -16,7 +16,7 @@ use crate::names::WORKLOAD_CLUSTERS;
 use crate::select::Scope;
 
 /// Highest number of locations for which remedies are proposed.
-const MOST: usize = 4;
+const MAX_LOCATIONS: usize = 4;
 
 /// Remedies that lift `refusal`, or that get a feasible workload cluster picked.
 pub(crate) fn remedies(
@@ -30,12 +30,16 @@ pub(crate) fn remedies(
         return not_picked(decision);
     };
     match Code::of_reason(refusal.reason) {
-        Code::NotInLocation | Code::OtherLocation => located(fleet, decision, row),
+        Code::NotInLocation | Code::OtherLocation => label_for_location(fleet, decision, row),
         Code::NotReady => vec![Remedy::none(
             "its syncer reports this: the cluster or its syncer must be mended",
         )],
-        Code::Cordoned => vec![edited(row, "uncordon", json!({"spec": {"unschedulable": false}}))],
-        Code::Evicting => vec![edited(
+        Code::Cordoned => vec![edit_cluster(
+            row,
+            "uncordon",
+            json!({"spec": {"unschedulable": false}}),
+        )],
+        Code::Evicting => vec![edit_cluster(
             row,
             "take spec.evictAfter off",
             json!({"spec": {"evictAfter": null}}),
@@ -46,20 +50,20 @@ pub(crate) fn remedies(
     }
 }
 
-fn edited(row: &Row, what: &str, patch: Value) -> Remedy {
+fn edit_cluster(row: &Row, action: &str, patch: Value) -> Remedy {
     let edit = Edit::Merge {
         key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),
         patch,
     };
     Remedy::new(
         Whose::Target,
-        format!("{what} WorkloadCluster {}", row.name),
+        format!("{action} WorkloadCluster {}", row.name),
         edit,
     )
 }
 
 /// Remedies that label the cluster so that it is in a location of the scope.
-fn located(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Remedy> {
+fn label_for_location(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Remedy> {
     let scope = fleet
         .namespace(&decision.demand)
         .map(|record| fleet.keep(record, true, decision.now).scope);
@@ -67,22 +71,22 @@ fn located(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Remedy> {
         Some(Scope::Only(numbers)) => numbers.contains(&location.number),
         _ => true,
     };
-    let have = row.record.object.meta().labels();
+    let current_labels = row.record.object.meta().labels();
     let into = |(name, location): (&Arc<str>, &Arc<LocationRecord>)| {
-        let changes = labels::to_match(&location.selector, have)?;
-        let what = labels::words(&format!("WorkloadCluster {}", row.name), &changes);
+        let changes = labels::to_match(&location.selector, current_labels)?;
+        let instruction = labels::words(&format!("WorkloadCluster {}", row.name), &changes);
         let edit = Edit::Merge {
             key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),
             patch: labels::patch(&changes),
         };
-        let text = format!("{what}, so that it is in location {name}");
+        let text = format!("{instruction}, so that it is in location {name}");
         Some(Remedy::new(Whose::Target, text, edit))
     };
     let locations = fleet.locations.iter().filter(is_in_scope);
-    locations.filter_map(into).take(MOST).collect()
+    locations.filter_map(into).take(MAX_LOCATIONS).collect()
 }
 
-/// Remedies for a feasible cluster that was not picked: a namespace with a place gets no second one.
+/// Remedies for a feasible cluster that was not picked: a namespace with a place gets no second place.
 fn not_picked(decision: &Decision) -> Vec<Remedy> {
     let settled = decision.detail::<Detail>().is_some_and(|detail| detail.settled);
     if !settled {

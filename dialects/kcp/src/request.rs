@@ -1,4 +1,4 @@
-//! One request to the fleet: the rows in one list, and the refusals of each.
+//! One request to the fleet: the rows in one list, and the data of a namespace's request.
 
 use berth_apimachinery::Timestamp;
 use berth_scheduling::Ix;

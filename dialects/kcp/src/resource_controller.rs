@@ -14,7 +14,7 @@ use crate::edit::{
 use crate::machine;
 use crate::names::{SPEC_DIFF, STATUS_OF, is_system_namespace};
 
-/// The controller's input in addition to the two objects.
+/// The input of [`reconcile`] in addition to the two objects.
 pub struct Context<'a> {
     /// Returns whether there is a WorkloadCluster with this identifier.
     pub exists: &'a dyn Fn(&str) -> bool,
@@ -44,8 +44,8 @@ pub fn reconcile(namespace: &Value, object: &Value, context: &Context<'_>) -> Op
     (new != *object).then_some(new)
 }
 
-/// Returns the resource `object`, of a kind that is no longer synced, without the keys of any cluster, for
-/// one write; `None` if it has none. Syncers no longer see the object, so that no other program would remove
+/// Returns the resource `object`, of a kind that is no longer synced, without the syncing metadata of any
+/// cluster, for one write; `None` if it has none. Syncers no longer see the object, so they would not remove
 /// their finalizers. Its copies on the clusters stay.
 #[must_use]
 pub fn clear(object: &Value) -> Option<Value> {
@@ -58,13 +58,13 @@ pub fn clear(object: &Value) -> Option<Value> {
 
 /// Sets the state label and the deletion annotation of one cluster according to the namespace.
 fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, context: &Context<'_>) {
-    let (label, of_namespace) = (state(object, identifier), state(namespace, identifier));
-    let leaving = deletion(namespace, identifier);
+    let (label, namespace_label) = (state(object, identifier), state(namespace, identifier));
+    let leaving_since = deletion(namespace, identifier);
     let has_finalizer = has_syncer_finalizer(object, identifier) || has_soft_finalizers(object, identifier);
-    let is_leaving = leaving.is_some() || deleted_at(object).is_some();
+    let is_leaving = leaving_since.is_some() || deleted_at(object).is_some();
     let next = machine::resource_controller(
         label,
-        of_namespace,
+        namespace_label,
         is_leaving,
         has_finalizer,
         context.coordinated,
@@ -80,16 +80,17 @@ fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, 
     if deletion(object, identifier).is_some() {
         return;
     }
-    let synced = of_namespace == Some(machine::SyncState::Sync);
-    let from = deleted_at(object)
-        .or(leaving)
-        .or((!synced).then_some(context.now));
-    if from.is_some() {
-        set_deletion(new, identifier, from);
+    let is_synced = namespace_label == Some(machine::SyncState::Sync);
+    let deletion_time = deleted_at(object)
+        .or(leaving_since)
+        .or((!is_synced).then_some(context.now));
+    if deletion_time.is_some() {
+        set_deletion(new, identifier, deletion_time);
     }
 }
 
-/// Removes all metadata of one cluster: label, annotations and finalizer.
+/// Removes the syncing metadata of one cluster: the state label, the annotations for deletion, status and
+/// spec, and the syncer's finalizer. Soft finalizers stay.
 fn forget(object: &mut Value, identifier: &str) {
     set_state(object, identifier, None);
     set_deletion(object, identifier, None);

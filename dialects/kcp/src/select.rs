@@ -1,9 +1,10 @@
 //! Selection (docs/systems/kcp.md, "Selection"): the next state of each entry, the Location for a new
 //! cluster, and the chosen cluster. These functions are pure; text is rendered elsewhere.
 //!
-//! The location is sticky. While an entry in a location is active, no new cluster is chosen there. A
-//! namespace that must leave a cluster gets another one of the same location, in the same write. A namespace
-//! may get a cluster of any location only if it has no active entry and is not leaving a location.
+//! A namespace keeps its location. While an entry in a location is active, no new cluster is chosen in this
+//! location. A namespace that must leave a cluster gets another cluster of the same location, in the same
+//! write. A namespace may get a cluster of any location only if it has no active entry and is not leaving a
+//! location.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -55,7 +56,7 @@ impl KeptEntries {
 }
 
 impl Scope {
-    /// The refusal of a cluster in exactly these locations.
+    /// The refusal of a cluster whose locations have the numbers in `set`; `None` if the scope contains it.
     fn judge(&self, set: &[u32]) -> Option<Code> {
         match self {
             Self::Default => None,
@@ -68,7 +69,7 @@ impl Scope {
 }
 
 impl Fleet {
-    /// Whether the location of `place` exists, which may be the virtual one.
+    /// Whether the location of `place` exists. If there are no Locations, the virtual location exists.
     fn has_location(&self, place: &LocationString) -> bool {
         place.location_cluster == self.config.location_cluster
             && (self.locations.contains_key(&place.location)
@@ -81,53 +82,57 @@ impl Fleet {
         let Some((_, row)) = self.cluster(&place.identifier) else {
             return false;
         };
-        let inside = match self.locations.get(&place.location) {
+        let is_member = match self.locations.get(&place.location) {
             Some(location) => self.locations_of(row).contains(&location.number),
             None => true,
         };
-        self.has_location(place) && inside && !row.facts.is_evicting(now)
+        self.has_location(place) && is_member && !row.facts.is_evicting(now)
     }
 
-    /// The entries of `record` that are kept; none are kept if `subject` is false.
-    pub(crate) fn keep(&self, record: &Record, subject: bool, now: Timestamp) -> KeptEntries {
+    /// The entries of `record` after the first step of the placement controller, and the needs that follow.
+    /// If `is_selected` is false, no entry is admissible and no new cluster is needed.
+    pub(crate) fn keep(&self, record: &Record, is_selected: bool, now: Timestamp) -> KeptEntries {
         let mut placement = Placement::default();
         for (place, &state) in &record.reading.placement.0 {
-            let admissible = subject && self.is_admissible(place, now);
+            let admissible = is_selected && self.is_admissible(place, now);
             if let Some(next) = placement_controller(state, admissible) {
                 placement.0.insert(place.clone(), next);
             }
         }
         let mut active = BTreeSet::new();
-        let mut left = BTreeSet::new();
+        let mut leaving = BTreeSet::new();
         let mut evicted_at = None;
         for (place, state) in &placement.0 {
             if state.is_active() {
                 active.insert(&place.location);
-                let at = self
+                let evict_after = self
                     .cluster(&place.identifier)
                     .map(|(_, row)| row.facts.evict_after);
-                evicted_at = [evicted_at, at.filter(|&at| at < Timestamp::MAX)]
-                    .into_iter()
-                    .flatten()
-                    .min();
+                evicted_at = [
+                    evicted_at,
+                    evict_after.filter(|&evict_after| evict_after < Timestamp::MAX),
+                ]
+                .into_iter()
+                .flatten()
+                .min();
             } else if self.has_location(place) {
-                left.insert(&place.location);
+                leaving.insert(&place.location);
             }
         }
-        let reschedule: Vec<Arc<str>> = if subject {
-            left.difference(&active).map(|name| Arc::clone(name)).collect()
+        let reschedule: Vec<Arc<str>> = if is_selected {
+            leaving.difference(&active).map(|name| Arc::clone(name)).collect()
         } else {
             Vec::new()
         };
-        let anywhere = subject && reschedule.is_empty() && active.is_empty();
-        let among = if reschedule.is_empty() {
+        let anywhere = is_selected && reschedule.is_empty() && active.is_empty();
+        let scope_locations = if reschedule.is_empty() {
             active.iter().map(|name| Arc::clone(name)).collect()
         } else {
             reschedule.clone()
         };
         let is_active = !active.is_empty();
         KeptEntries {
-            scope: self.scope(anywhere, &among),
+            scope: self.scope(anywhere, &scope_locations),
             active: is_active,
             placement,
             reschedule,
@@ -200,22 +205,23 @@ pub(crate) type Choice = (Arc<str>, Ix);
 /// The clusters that may be chosen, each with the number of its set of locations.
 type Free = Vec<(Ix, u32)>;
 
-/// Chooses clusters at random for the needs of `kept`. Returns the choices, and the locations without one.
+/// Chooses clusters at random for the needs of `kept`. Returns the choices, and the locations without a
+/// choice.
 pub(crate) fn choose(
     fleet: &Fleet,
     kept: &KeptEntries,
-    judged: &ClusterVerdicts,
+    verdicts: &ClusterVerdicts,
     seed: u64,
 ) -> (Vec<Choice>, Vec<Arc<str>>) {
     let mut random = Random::new(seed);
     if kept.wanted() == 0 {
         return (Vec::new(), Vec::new());
     }
-    let mut free: Free = judged
+    let mut free: Free = verdicts
         .feasible
         .iter()
-        .zip(&judged.sets)
-        .filter(|(candidate, _)| judged.held.binary_search(candidate).is_err())
+        .zip(&verdicts.sets)
+        .filter(|(candidate, _)| verdicts.held.binary_search(candidate).is_err())
         .map(|(&candidate, &set)| (candidate, set))
         .collect();
     if kept.anywhere {
@@ -268,10 +274,10 @@ fn draw<T: Copy>(list: &[T], random: &mut Random) -> Option<T> {
 /// The `free` clusters in `location`; the virtual location contains every cluster.
 fn members(fleet: &Fleet, free: &Free, location: &Arc<str>) -> Vec<Ix> {
     let number = fleet.locations.get(location).map(|record| record.number);
-    let inside = fleet
+    let sets_inside = fleet
         .sets
         .map(|set| number.is_none_or(|number| set.contains(&number)));
-    let members = free.iter().filter(|(_, set)| inside[*set as usize]);
+    let members = free.iter().filter(|(_, set)| sets_inside[*set as usize]);
     members.map(|&(candidate, _)| candidate).collect()
 }
 
@@ -290,7 +296,7 @@ pub(crate) fn assign(fleet: &Fleet, kept: &KeptEntries, chosen: &[Ix], seed: u64
     };
     let mut assignment: BTreeMap<usize, Ix> = BTreeMap::new();
     for &candidate in chosen {
-        if !seat(
+        if !assign_candidate(
             candidate,
             kept.reschedule.len(),
             &fits,
@@ -305,7 +311,7 @@ pub(crate) fn assign(fleet: &Fleet, kept: &KeptEntries, chosen: &[Ix], seed: u64
 }
 
 /// Assigns `candidate` to one of `count` locations, and reassigns other candidates if necessary.
-fn seat(
+fn assign_candidate(
     candidate: Ix,
     count: usize,
     fits: &dyn Fn(Ix, usize) -> bool,
@@ -316,11 +322,11 @@ fn seat(
         if !fits(candidate, location) || !tried.insert(location) {
             continue;
         }
-        let free = match assignment.get(&location).copied() {
+        let is_free = match assignment.get(&location).copied() {
             None => true,
-            Some(other) => seat(other, count, fits, assignment, tried),
+            Some(other) => assign_candidate(other, count, fits, assignment, tried),
         };
-        if free {
+        if is_free {
             assignment.insert(location, candidate);
             return true;
         }

@@ -2,10 +2,10 @@
 //! "The syncer's view"). These are pure functions over the stored objects; a server uses them to serve get,
 //! list, watch, update and patch, and `status`.
 //!
-//! The view of an object only has what concerns this cluster. It has no labels, annotations and finalizers
-//! of other clusters, and no placement of the namespace. The deletion annotation becomes a
-//! deletionTimestamp. Soft finalizers stay visible: the syncer delays the deletion downstream while there
-//! are any.
+//! The view of an object only has the parts that concern this cluster. It has no labels, annotations and
+//! finalizers of other clusters, and no placement of the namespace. The deletion annotation becomes a
+//! deletionTimestamp. Soft finalizers stay visible: the syncer delays the deletion downstream while there are
+//! any.
 
 mod allocated;
 pub mod copy;
@@ -28,8 +28,8 @@ use crate::names::{
     SOFT_FINALIZERS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
 
-/// Highest number of bytes that the patch of a spec may copy. An annotation with a patch is no longer than
-/// that, either. The patched spec is cached for every object and syncer.
+/// Highest number of bytes that the patch of a spec may copy, which is also the maximum size of annotations.
+/// The number is limited, since the patched spec is cached for every object and syncer.
 const SPEC_DIFF_COPIES: u64 = 256 * 1024;
 
 /// The view of one syncer.
@@ -77,7 +77,8 @@ impl Syncer<'_> {
         self.sees(object).then(|| self.show(object))
     }
 
-    /// Returns the syncer's form of `object`, or the form after its release.
+    /// Returns the syncer's form of `object`, even if the syncer does not see the object, as after its
+    /// release.
     #[must_use]
     pub fn show(&self, object: &Value) -> SyncerObject {
         let mut new = object.clone();
@@ -114,18 +115,18 @@ impl Syncer<'_> {
         format!("{prefix}{}", self.identifier)
     }
 
-    /// Removes the keys of others.
+    /// Removes the labels, annotations and finalizers that are not for this syncer.
     fn hide(&self, object: &mut Value) {
         for name in [LABELS, ANNOTATIONS] {
             if let Some(map) = object["metadata"][name].as_object_mut() {
                 map.retain(|key, _| !self.is_foreign(key));
             }
         }
-        let own = self.key(SYNCER_FINALIZER);
+        let own_finalizer = self.key(SYNCER_FINALIZER);
         if let Some(list) = object["metadata"]["finalizers"].as_array_mut() {
-            list.retain(|name| name.as_str() == Some(&own));
+            list.retain(|name| name.as_str() == Some(&own_finalizer));
         }
-        // Mutable indexing creates missing values.
+        // The mutable indexing above has created missing values as null.
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.retain(|_, value| !value.is_null());
         }
@@ -174,7 +175,7 @@ impl Syncer<'_> {
         }
     }
 
-    /// Shows the status that this cluster reported instead of the common one.
+    /// Shows the status that this cluster reported instead of the common status.
     fn show_status(&self, object: &Value, new: &mut Value, problems: &mut Vec<String>) {
         let key = self.key(STATUS_OF);
         let status = match text(object, ANNOTATIONS, &key).map(serde_json::from_str::<Value>) {
@@ -197,20 +198,21 @@ impl Syncer<'_> {
     /// the object is being deleted in the view and no longer has that finalizer, the update is the release,
     /// after which the object leaves the view.
     ///
-    /// `remaining` is the number of resources in a namespace that the cluster still has. The namespace is
-    /// released after them.
+    /// If the object is a namespace, `remaining` is the number of its resources that the cluster still has.
+    /// The namespace is released after these resources.
     ///
     /// # Errors
-    /// [`Denial::Invalid`] with every field that the syncer may not change, or with the missing part.
+    /// [`Denial::Invalid`] with every field that the syncer may not change, or with the missing finalizer.
+    /// [`Denial::Forbidden`] if the syncer does not see the object.
     pub fn update(&self, stored: &Value, written: &Value, remaining: usize) -> Result<Value, Denial> {
         let view = self.view(stored).ok_or_else(|| self.unseen())?;
         let mut errors = changed(&view.object, written, &["status", "metadata"]);
         errors.extend(self.changed_metadata(&view.object, written));
         let has_finalizer = has_syncer_finalizer(written, self.identifier);
         let deleting = view.object["metadata"].get("deletionTimestamp").is_some();
-        let own = self.key(SYNCER_FINALIZER);
+        let own_finalizer = self.key(SYNCER_FINALIZER);
         if !has_finalizer && !deleting {
-            let detail = format!("the syncer must hold the object with its finalizer \"{own}\"");
+            let detail = format!("the syncer must hold the object with its finalizer \"{own_finalizer}\"");
             errors.push(FieldError::required("metadata.finalizers", detail));
         }
         if !has_finalizer && deleting && remaining > 0 {
@@ -218,7 +220,7 @@ impl Syncer<'_> {
                 "may be taken off the namespace after the {remaining} resources in it that the cluster still has"
             );
             errors.push(FieldError::forbidden(
-                format!("metadata.finalizers[{own}]"),
+                format!("metadata.finalizers[{own_finalizer}]"),
                 detail,
             ));
         }
@@ -274,17 +276,17 @@ impl Syncer<'_> {
     fn changed_metadata(&self, view: &Value, written: &Value) -> Vec<FieldError> {
         // Fields that the server changes for every client, and the finalizers, which are checked separately.
         const FREE: [&str; 3] = ["finalizers", "managedFields", "resourceVersion"];
-        let nothing = Value::Null;
-        let of = |object: &'_ Value| object.get("metadata").unwrap_or(&nothing).clone();
-        let mut errors: Vec<FieldError> = changed(&of(view), &of(written), &FREE)
+        let null = Value::Null;
+        let metadata_of = |object: &'_ Value| object.get("metadata").unwrap_or(&null).clone();
+        let mut errors: Vec<FieldError> = changed(&metadata_of(view), &metadata_of(written), &FREE)
             .into_iter()
             .map(|error| FieldError {
                 path: format!("metadata.{}", error.path),
                 ..error
             })
             .collect();
-        let own = self.key(SYNCER_FINALIZER);
-        let foreign = crate::edit::finalizers(written).filter(|name| **name != own);
+        let own_finalizer = self.key(SYNCER_FINALIZER);
+        let foreign = crate::edit::finalizers(written).filter(|name| **name != own_finalizer);
         errors.extend(foreign.map(|name| {
             FieldError::forbidden(
                 format!("metadata.finalizers[{name}]"),
@@ -295,15 +297,15 @@ impl Syncer<'_> {
     }
 }
 
-/// An error for each field that differs, except for fields in `free`. Empty maps and absent ones count as
-/// equal.
+/// An error for each field that differs, except for fields in `free`. Empty and absent maps and lists count
+/// as equal.
 fn changed(view: &Value, written: &Value, free: &[&str]) -> Vec<FieldError> {
-    let nothing = Map::new();
+    let empty = Map::new();
     let (old, new) = (
-        view.as_object().unwrap_or(&nothing),
-        written.as_object().unwrap_or(&nothing),
+        view.as_object().unwrap_or(&empty),
+        written.as_object().unwrap_or(&empty),
     );
-    let bare = |value: Option<&Value>| match value {
+    let content = |value: Option<&Value>| match value {
         Some(Value::Object(map)) if map.is_empty() => None,
         Some(Value::Array(list)) if list.is_empty() => None,
         Some(Value::Null) | None => None,
@@ -313,7 +315,7 @@ fn changed(view: &Value, written: &Value, free: &[&str]) -> Vec<FieldError> {
     names.sort_unstable();
     names.dedup();
     let differs =
-        |name: &&String| !free.contains(&name.as_str()) && bare(old.get(*name)) != bare(new.get(*name));
+        |name: &&String| !free.contains(&name.as_str()) && content(old.get(*name)) != content(new.get(*name));
     let error = |name: &String| {
         FieldError::forbidden(
             name.as_str(),
@@ -365,7 +367,7 @@ pub fn user(identifier: &str) -> String {
     crate::admission::user_of(Actor::Syncer).replace("<identifier>", identifier)
 }
 
-/// The identifier of a workload cluster: its uid, or its name where it has none.
+/// The identifier of a workload cluster: its uid, or its name if it has no uid.
 #[must_use]
 pub fn identifier(cluster: &Meta) -> &str {
     crate::fleet::identifier(cluster)

@@ -17,9 +17,9 @@ pub(crate) fn of_cluster(fleet: &Fleet, row: &Row, now: Timestamp) -> Vec<String
     let mut warnings: Vec<String> = not_synced(row).into_iter().collect();
     let leaving = fleet.leaving(&row.identifier);
     if leaving > 0 && !row.facts.is_ready(now) {
-        let why = unready(row, now).1;
+        let reason = unready(row, now).1;
         warnings.push(format!(
-            "it has not let go of {leaving} namespaces that are to leave it: {why}"
+            "it has not let go of {leaving} namespaces that are to leave it: {reason}"
         ));
     }
     warnings
@@ -58,7 +58,7 @@ fn of_entry(fleet: &Fleet, identifier: &Arc<str>, state: State, now: Timestamp) 
     }
 }
 
-/// The message of a cluster's syncer about its failures.
+/// The message of a cluster's syncer about objects that are not synced; `None` if there are none.
 fn not_synced(row: &Row) -> Option<String> {
     let condition = find(&row.record.view.status.conditions, SYNCED)?;
     let detail = match condition.message.as_str() {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_synced_is_told_of_the_cluster_and_of_who_is_on_it() {
+    fn unsynced_objects_are_warned_of_for_the_cluster_and_its_namespaces() {
         let failing = conditions(&json!([
             {"type": "Ready", "status": "True"},
             {"type": "Synced", "status": "False", "reason": "ObjectsNotSynced", "message": "1 of 7 objects: x"},
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_let_go_of_a_namespace_is_named_with_what_it_waits_for() {
+    fn a_cluster_that_does_not_release_a_namespace_is_warned_of() {
         let ready = cluster("a", "east");
         let world = fleet(&[ready, cluster("b", "east"), namespace("app", Some(LEAVING))]);
         let warned = world.warnings(&decide(&world, "app"));

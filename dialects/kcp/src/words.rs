@@ -1,4 +1,4 @@
-//! Sentences for codes, rendered only for a reader of a decision.
+//! Sentences for codes. They are rendered only when a decision is read.
 
 use std::sync::Arc;
 
@@ -31,11 +31,14 @@ pub(crate) fn refusal(
     match Code::of_reason(reason) {
         Code::NotInLocation => "the labels match the instanceSelector of no location".to_owned(),
         Code::OtherLocation if locations.is_empty() => {
-            format!("it is in {}, the namespace is elsewhere", located(fleet, row))
+            format!(
+                "it is in {}, the namespace is elsewhere",
+                locations_in_words(fleet, row)
+            )
         }
         Code::OtherLocation => format!(
             "it is in {}; the namespace stays in {}",
-            located(fleet, row),
+            locations_in_words(fleet, row),
             locations.join(", ")
         ),
         Code::NotReady => unready(row, now).1,
@@ -49,7 +52,7 @@ pub(crate) fn refusal(
 }
 
 /// The locations of a cluster, in words.
-fn located(fleet: &Fleet, row: &Row) -> String {
+fn locations_in_words(fleet: &Fleet, row: &Row) -> String {
     let numbers = fleet.locations_of(row).iter();
     let mut names: Vec<&str> = numbers.map(|&number| &**fleet.numbers.name(number)).collect();
     names.sort_unstable();
@@ -100,8 +103,8 @@ pub(crate) fn settled(fleet: &Fleet, held: &[Ix]) -> String {
 /// Reason why a feasible cluster was not picked.
 pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision) -> (&'static str, String) {
     const TOKEN: &str = "NotChosen";
-    let nothing = Detail::default();
-    let detail = decision.detail::<Detail>().unwrap_or(&nothing);
+    let no_detail = Detail::default();
+    let detail = decision.detail::<Detail>().unwrap_or(&no_detail);
     let chosen: Vec<Ix> = detail.chosen_in.iter().map(|&(_, candidate)| candidate).collect();
     let sentence = if detail.settled {
         format!("the namespace stays on {}", names(fleet, &decision.solved.picked))
@@ -117,8 +120,8 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision) -> (&'static str, S
 
 /// The summary of a decision in one line.
 pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
-    let nothing = Detail::default();
-    let detail = decision.detail::<Detail>().unwrap_or(&nothing);
+    let no_detail = Detail::default();
+    let detail = decision.detail::<Detail>().unwrap_or(&no_detail);
     let record = fleet.namespace(&decision.demand);
     match decision.outcome {
         Outcome::Released if record.is_some_and(|record| record.deleting) => {

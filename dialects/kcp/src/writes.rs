@@ -66,8 +66,11 @@ fn put_condition(object: &mut Value, record: &Record, detail: &Detail, decision:
         .entry("conditions")
         .or_insert_with(|| json!([]));
     let mut list = slot.as_array().cloned().unwrap_or_default();
-    match list.iter_mut().find(|known| known["type"] == NAMESPACE_SCHEDULED) {
-        Some(known) => *known = new,
+    match list
+        .iter_mut()
+        .find(|stored| stored["type"] == NAMESPACE_SCHEDULED)
+    {
+        Some(stored) => *stored = new,
         None => list.push(new),
     }
     *slot = Value::Array(list);

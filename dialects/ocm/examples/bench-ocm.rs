@@ -1,12 +1,13 @@
 //! Time of one decision, by number of clusters: `cargo run --release -p berth-dialect-ocm --example
 //! bench-ocm`.
 //!
-//! The placement wants 10 of the clusters a label predicate keeps (half of them), ranked by Balance, Steady
-//! and one AddOn score, beside 1,000 other PlacementDecisions of 10 clusters each. "cold" is the first
-//! decision after a load; "warm" one with nothing changed; "all kept" that of a placement that has selected
-//! every cluster and keeps them; "after a …" folds a new score, a label, a new cluster or one's end first, on
-//! a fork, as the engine does. A second table has more and more other PlacementDecisions beside 10,000
-//! clusters.
+//! The placement requests 10 of the clusters that match a label predicate (half of all clusters), ranked by
+//! Balance, Steady and one AddOn score. There are 1,000 other PlacementDecisions of 10 clusters each. "load"
+//! folds all objects, and "cold" is the first decision after the load; both are measured once. "warm" is a
+//! decision without a change before it. "all kept" decides a placement that has selected every cluster and
+//! keeps them. "after a …" first folds a changed score, a changed label, or an added or deleted cluster on a
+//! fork, as the engine does, and then decides. A second table has more and more other PlacementDecisions
+//! beside 10,000 clusters.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,7 +44,7 @@ fn main() {
     }
 }
 
-/// Decides the placement named `name`, which wants `wanted` clusters.
+/// The time of deciding the placement `name`, which requests `wanted` clusters.
 fn decide(fleet: &dyn Inventory, name: &str, wanted: usize) -> Duration {
     let demand = Key::new(GroupResource::new(GROUP, "placements"), "ns", name);
     let now: Timestamp = "2021-10-28T09:00:00Z".parse().expect("an instant");
@@ -77,10 +78,10 @@ fn row(clusters: usize) {
         (0..runs)
             .map(|run| {
                 let before = Arc::clone(&fleet);
-                let (value, there) = make(run);
+                let (value, is_present) = make(run);
                 let begun = Instant::now();
                 let mut next = before.fork();
-                fold(editable(&mut next), &value, there);
+                fold(editable(&mut next), &value, is_present);
                 decide(&*next);
                 let elapsed = begun.elapsed();
                 fleet = next;
@@ -91,13 +92,13 @@ fn row(clusters: usize) {
     let score = middle(changing(&|run| (score(run % clusters, run), true)));
     let label = middle(changing(&|run| (cluster(run % clusters, run + 1), true)));
     // Every second run removes the object that the previous run added between the others.
-    let coming = |run: usize| {
+    let add_or_remove = |run: usize| {
         let mut value = cluster(run / 2 * 7 % clusters, 0);
         let name = format!("{}-new", value["metadata"]["name"].as_str().unwrap_or_default());
         value["metadata"]["name"] = name.into();
         (value, run.is_multiple_of(2))
     };
-    let came = middle(changing(&coming));
+    let added_or_removed = middle(changing(&add_or_remove));
     println!(
         "{clusters:>9}  {:>8.2} ms  {:>8.3} ms  {:>8.3} ms  {:>8.3} ms  {:>10.3} ms  {:>10.3} ms  {:>12.3} ms",
         millis(load),
@@ -106,7 +107,7 @@ fn row(clusters: usize) {
         millis(kept),
         millis(score),
         millis(label),
-        millis(came)
+        millis(added_or_removed)
     );
 }
 
@@ -119,7 +120,7 @@ fn put(fleet: &mut dyn Inventory, value: &Value) {
 }
 
 /// Folds the creation or the deletion of `value`.
-fn fold(fleet: &mut dyn Inventory, value: &Value, there: bool) {
+fn fold(fleet: &mut dyn Inventory, value: &Value, is_present: bool) {
     let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let plural: &'static str = match text("/kind") {
         "ManagedCluster" => "managedclusters",
@@ -136,7 +137,7 @@ fn fold(fleet: &mut dyn Inventory, value: &Value, there: bool) {
         text("/metadata/name"),
         value,
     );
-    if !there {
+    if !is_present {
         change.old = change.new.take();
     }
     drop(fleet.fold(&change));

@@ -1,10 +1,12 @@
-//! A million clusters in several processes, which decide together, and one process that has all of them: the same
-//! choices, and what each costs. `cargo run --release -p berth-dialect-ocm --example decide-in-parts`, with
-//! `PARTS_CLUSTERS` (1000000), `PARTS_PROCESSES` (1,4,10) and `PARTS_PLACEMENTS` (200).
+//! The cost of decisions by several processes, each with a part of a million clusters, compared with one
+//! process that has all clusters. Every number of processes must choose the same clusters. `cargo run
+//! --release -p berth-dialect-ocm --example decide-in-parts`, with the environment variables `PARTS_CLUSTERS`
+//! (1000000), `PARTS_PROCESSES` (1,4,10) and `PARTS_PLACEMENTS` (200).
 //!
-//! The processes are this program again, asked and answering by lines. Who asks merges outlines and the best
-//! (`berth_dialect_ocm::parts`). Every choice is written back to all, so that later ones count earlier ones.
-//! Made for docs/scaling.md.
+//! This program starts itself again for each part, sends questions as lines, and reads answers as lines. It
+//! merges the outlines and the best clusters of the parts (`berth_dialect_ocm::parts`). Every choice is
+//! written back to all parts, so that later decisions count earlier decisions. docs/scaling.md has the
+//! results.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -24,7 +26,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const GROUP: &str = "cluster.open-cluster-management.io";
 const REGIONS: usize = 8;
 const WANTED: usize = 3;
-/// Clock ticks a second in `/proc`.
+/// Clock ticks per second in `/proc`.
 const TICKS: f64 = 100.0;
 
 fn main() {
@@ -57,11 +59,11 @@ fn number(text: &str) -> usize {
     text.trim().parse().expect("a number")
 }
 
-fn setting(name: &str, usual: &str) -> usize {
-    number(&std::env::var(name).unwrap_or_else(|_| usual.to_owned()))
+fn setting(name: &str, default: &str) -> usize {
+    number(&std::env::var(name).unwrap_or_else(|_| default.to_owned()))
 }
 
-/// Has `count` processes decide; prints what it costs and gives the clusters that each Placement gets.
+/// Measures decisions by `count` processes. Prints their cost, and returns the clusters of each Placement.
 fn measure(clusters: usize, placements: usize, count: usize) -> Vec<Vec<String>> {
     let begun = Instant::now();
     let mut parts: Vec<Part> = (0..count)
@@ -87,10 +89,10 @@ fn measure(clusters: usize, placements: usize, count: usize) -> Vec<Vec<String>>
             .iter()
             .map(|text| read_outline(text))
             .fold(Outline::NONE, Outline::merge);
-        let best = ask(&format!("best {name} {}", shown_outline(&outline)));
+        let best = ask(&format!("best {name} {}", write_outline(&outline)));
         let best = parts::merge(best.iter().map(|text| read_best(text)), Some(WANTED));
         times.push(begun.elapsed());
-        let names: Vec<String> = best.iter().map(|one| one.cluster.to_string()).collect();
+        let names: Vec<String> = best.iter().map(|scored| scored.cluster.to_string()).collect();
         ask(&format!("chosen {name} {}", names.join(" ")));
         chosen.push(names);
     }
@@ -115,9 +117,9 @@ struct Part {
 
 impl Part {
     fn start(clusters: usize, part: usize, count: usize) -> Self {
-        let own = std::env::current_exe().expect("this program has a path");
+        let program = std::env::current_exe().expect("this program has a path");
         let arguments = [clusters, part, count].map(|number| number.to_string());
-        let mut process = Command::new(own)
+        let mut process = Command::new(program)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -145,7 +147,7 @@ impl Part {
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// Seconds in user mode and in the kernel.
+    /// Processor time in user mode and in the kernel, in seconds.
     fn processor_time(&self) -> f64 {
         let text = self.file("stat");
         let (_, after) = text.rsplit_once(')').expect("stat has a name in parentheses");
@@ -157,7 +159,7 @@ impl Part {
             / TICKS
     }
 
-    /// Resident MiB.
+    /// Resident memory in MiB.
     fn memory(&self) -> f64 {
         let text = self.file("status");
         let line = text
@@ -175,13 +177,13 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // Both fail only where it has ended already.
+        // Both calls fail only if the process has ended already.
         drop(self.process.kill());
         drop(self.process.wait());
     }
 }
 
-/// Answers questions about every `count`th cluster, beginning with number `part`, until nobody asks.
+/// Answers questions about every `count`th cluster, beginning with number `part`, until the input ends.
 fn serve(clusters: usize, part: usize, count: usize) {
     let mut fleet = berth_dialect_ocm::dialect().inventory();
     let inventory = editable(&mut fleet);
@@ -207,14 +209,15 @@ fn serve(clusters: usize, part: usize, count: usize) {
         match words[..] {
             ["outline", name, region] => {
                 put(editable(&mut fleet), &placement(name, region));
-                let outline = asking(name, |ask| parts::outline(&*fleet, ask));
-                say(&shown_outline(&outline));
+                let outline = with_ask(name, |ask| parts::outline(&*fleet, ask));
+                say(&write_outline(&outline));
             }
             ["best", name, ref outline @ ..] => {
                 let outline = read_outline(&outline.join(" "));
-                let best = asking(name, |ask| parts::best(&*fleet, ask, &outline));
-                say(&best.iter().fold(String::new(), |mut text, one| {
-                    write!(text, "{}={} ", one.cluster, one.total.0).expect("a String takes everything");
+                let best = with_ask(name, |ask| parts::best(&*fleet, ask, &outline));
+                say(&best.iter().fold(String::new(), |mut text, scored| {
+                    write!(text, "{}={} ", scored.cluster, scored.total.0)
+                        .expect("a String takes everything");
                     text
                 }));
             }
@@ -234,7 +237,7 @@ fn say(line: &str) {
         .expect("somebody reads");
 }
 
-fn asking<T>(name: &str, answer: impl FnOnce(&Ask<'_>) -> Option<T>) -> T {
+fn with_ask<T>(name: &str, answer: impl FnOnce(&Ask<'_>) -> Option<T>) -> T {
     let demand = Key::new(GroupResource::new(GROUP, "placements"), "ns", name);
     let now: Timestamp = "2026-01-01T00:00:00Z".parse().expect("an instant");
     let ask = Ask {
@@ -246,8 +249,8 @@ fn asking<T>(name: &str, answer: impl FnOnce(&Ask<'_>) -> Option<T>) -> T {
     answer(&ask).expect("the Placement is there")
 }
 
-/// Bits of each number, so that nothing is rounded on the way.
-fn shown_outline(outline: &Outline) -> String {
+/// The outline as text, with the bits of each number, so that no number is rounded.
+fn write_outline(outline: &Outline) -> String {
     let Outline { fitting, cpu, memory } = outline;
     let bits = [cpu.least, cpu.most, memory.least, memory.most].map(|number| number.to_bits().to_string());
     format!("{fitting} {}", bits.join(" "))

@@ -3,7 +3,7 @@
 //! permissions. The hub's administrators grant these permissions to users who may accept a cluster, move a
 //! cluster between sets, or let a namespace use a set.
 //!
-//! The set `default` has every cluster without a set, so that the creation of a cluster in it needs no
+//! The set `default` has every cluster without a set, so the creation of a cluster in this set needs no
 //! permission.
 
 pub(crate) mod hub_rules;
@@ -40,10 +40,10 @@ impl Plugin for WithoutEffect {
         warnings: &mut Vec<String>,
     ) -> Result<(), Denial> {
         let spec = object.map(|object| &object["spec"]);
-        let written = spec.filter(|spec| request.old.is_none_or(|old| old["spec"] != **spec));
+        let changed_spec = spec.filter(|spec| request.old.is_none_or(|old| old["spec"] != **spec));
         // The schema has refused an object that cannot be parsed.
-        let read = written.and_then(|spec| PlacementSpec::deserialize(spec).ok());
-        warnings.extend(read.iter().flat_map(without_effect));
+        let parsed_spec = changed_spec.and_then(|spec| PlacementSpec::deserialize(spec).ok());
+        warnings.extend(parsed_spec.iter().flat_map(without_effect));
         Ok(())
     }
 }
@@ -83,10 +83,10 @@ impl Plugin for Membership {
     }
 }
 
-/// The permission that is needed to accept a cluster. None is needed to deny it.
+/// The permission that is needed to accept a cluster. No permission is needed to deny a cluster.
 fn accept(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
-    let accepted = |object: &Value| object["spec"]["hubAcceptsClient"] == true;
-    if !accepted(object) || request.old.is_some_and(accepted) {
+    let is_accepted = |object: &Value| object["spec"]["hubAcceptsClient"] == true;
+    if !is_accepted(object) || request.old.is_some_and(is_accepted) {
         return None;
     }
     let name = name_of(request, object);
@@ -98,11 +98,11 @@ fn accept(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
         name: name.to_owned(),
         ..Right::default()
     };
-    let what = format!("spec.hubAcceptsClient lets cluster \"{name}\" in");
-    Some(needed(
+    let effect = format!("spec.hubAcceptsClient lets cluster \"{name}\" in");
+    Some(required_right(
         request,
         right,
-        &what,
+        &effect,
         "leave it false for a user who may set it",
     ))
 }
@@ -118,17 +118,17 @@ fn moved_between<'a>(request: &Request<'a>, object: &'a Value) -> impl Iterator<
     };
     let left = before.filter(|_| request.old.is_some());
     let entered = set(object);
-    let moved = before != entered;
+    let is_moved = before != entered;
     let both = [left, entered].into_iter().flatten();
-    both.filter(move |name| moved && !name.is_empty())
+    both.filter(move |name| is_moved && !name.is_empty())
 }
 
 fn join(request: &Request<'_>, set: &str) -> RequiredRight {
-    let what = format!("label {SET_LABEL} moves the cluster into or out of ManagedClusterSet \"{set}\"");
-    needed(
+    let effect = format!("label {SET_LABEL} moves the cluster into or out of ManagedClusterSet \"{set}\"");
+    required_right(
         request,
         of_set("join", set),
-        &what,
+        &effect,
         "leave the label as it is, or ask for the right",
     )
 }
@@ -136,11 +136,16 @@ fn join(request: &Request<'_>, set: &str) -> RequiredRight {
 /// The permission that is needed to let a namespace use a set.
 fn bind(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
     let set = object["spec"]["clusterSet"].as_str()?;
-    let what = format!(
+    let effect = format!(
         "it lets the placements of namespace \"{}\" use ManagedClusterSet \"{set}\"",
         request.namespace
     );
-    Some(needed(request, of_set("bind", set), &what, "ask for the right"))
+    Some(required_right(
+        request,
+        of_set("bind", set),
+        &effect,
+        "ask for the right",
+    ))
 }
 
 fn of_set(subresource: &str, set: &str) -> Right {
@@ -154,9 +159,9 @@ fn of_set(subresource: &str, set: &str) -> Right {
     }
 }
 
-fn needed(request: &Request<'_>, right: Right, what: &str, advice: &str) -> RequiredRight {
+fn required_right(request: &Request<'_>, right: Right, effect: &str, advice: &str) -> RequiredRight {
     let refusal = format!(
-        "{what}, but user \"{}\" may not {} \"{}\": {advice}",
+        "{effect}, but user \"{}\" may not {} \"{}\": {advice}",
         request.user.name,
         right.spoken(),
         right.name

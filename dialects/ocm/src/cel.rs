@@ -44,7 +44,7 @@ static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
 pub(crate) struct ScoreReader {
     /// Name of the cluster with these scores.
     pub(crate) cluster: Arc<str>,
-    /// The cluster's AddOnPlacementScores, where it has any.
+    /// The cluster's AddOnPlacementScores, if it has any.
     pub(crate) objects: Option<Arc<ClusterScores>>,
     /// The instant of the decision, at which expired scores count as missing.
     pub(crate) now: Timestamp,
@@ -53,7 +53,7 @@ pub(crate) struct ScoreReader {
 /// Implements `managedCluster.scores(<name of the AddOnPlacementScore>)`, which returns a list of names and
 /// values.
 fn scores<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    let [Value::Map(of), Value::String(resource)] = args else {
+    let [Value::Map(receiver), Value::String(resource)] = args else {
         return Err(Error::failed("no such overload"));
     };
     let scored: &ScoreReader = meter
@@ -64,7 +64,7 @@ fn scores<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         objects,
         now,
     } = scored;
-    let name = of.field("metadata").and_then(|metadata| match metadata {
+    let name = receiver.field("metadata").and_then(|metadata| match metadata {
         Value::Map(metadata) => metadata.field("name"),
         _ => None,
     });
@@ -125,8 +125,8 @@ pub(crate) fn compile(source: &str) -> Result<Expression, String> {
 pub(crate) struct Cache(Mutex<HashMap<String, Arc<Expression>>>);
 
 impl Cache {
-    /// Highest number of expressions in the cache. When it is full, it is cleared; compiled policies keep
-    /// their expressions.
+    /// Highest number of expressions in the cache. When the cache is full, it is cleared; compiled policies
+    /// keep their expressions.
     const CAPACITY: usize = 1024;
 
     /// Returns the compiled `source`.
@@ -134,15 +134,15 @@ impl Cache {
     /// # Errors
     /// As [`compile`].
     pub(crate) fn get(&self, source: &str) -> Result<Arc<Expression>, String> {
-        if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(source) {
-            return Ok(Arc::clone(known));
+        if let Some(cached) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(source) {
+            return Ok(Arc::clone(cached));
         }
-        let fresh = Arc::new(compile(source)?);
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= Self::CAPACITY {
-            known.clear();
+        let compiled = Arc::new(compile(source)?);
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached.len() >= Self::CAPACITY {
+            cached.clear();
         }
-        Ok(Arc::clone(known.entry(source.to_owned()).or_insert(fresh)))
+        Ok(Arc::clone(cached.entry(source.to_owned()).or_insert(compiled)))
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_compiles_and_what_does_not() {
+    fn valid_expressions_compile_and_invalid_ones_do_not() {
         for source in [
             "managedCluster.metadata.labels['version'] == '1.14.0'",
             "managedCluster.metadata.labels.?version.orValue('').startsWith('1.')",

@@ -21,13 +21,13 @@ pub(crate) struct Cluster {
     pub(crate) stamp: u64,
     /// The taints.
     pub(crate) taints: Box<[Taint]>,
-    /// The condition about the cluster's availability, where it is reported.
+    /// The condition about the cluster's availability, if it is reported.
     pub(crate) available: Option<Condition>,
     /// The claims by name.
     pub(crate) claims: Labels,
-    /// Allocatable CPU in cores, where both allocatable and capacity are reported.
+    /// Allocatable CPU in cores, if both allocatable and capacity are reported.
     pub(crate) cpu: Option<f64>,
-    /// Allocatable memory in bytes, where both allocatable and capacity are reported.
+    /// Allocatable memory in bytes, if both allocatable and capacity are reported.
     pub(crate) memory: Option<f64>,
 }
 

@@ -12,7 +12,7 @@ berth_scheduling::filters! {
     /// One of `spec.predicates` matches.
     Predicate = "Predicate" {
         PredicateMismatch = "PredicateMismatch",
-        /// An expression exceeds its cost limit on the cluster, so that it is unknown whether the predicate
+        /// An expression exceeds its cost limit on the cluster, so it is unknown whether the predicate
         /// matches.
         ExpressionTooCostly = "ExpressionTooCostly",
     }

@@ -1,7 +1,7 @@
 //! All clusters as columns, in name order: the input of filters and scorers.
 //!
-//! Columns are built at the first read and then updated. A changed cluster is updated in place; the columns
-//! are shared with older snapshots until then. After clusters were added or removed, the next read copies
+//! Columns are built at the first read and then updated. A changed cluster is updated in place; unchanged
+//! columns are shared with older snapshots. After clusters were added or removed, the next read copies
 //! stretches of the former columns ([`moved`]).
 
 pub(crate) mod moved;
@@ -40,9 +40,9 @@ pub(crate) struct Columns {
     pub(crate) terminating: Bits,
     /// The taints.
     pub(crate) taints: Taints,
-    /// Allocatable CPU in cores; NaN where allocatable or capacity is not reported.
+    /// Allocatable CPU in cores; NaN if allocatable or capacity is not reported.
     pub(crate) cpu: Chunks<f64>,
-    /// Allocatable memory in bytes; NaN where allocatable or capacity is not reported.
+    /// Allocatable memory in bytes; NaN if allocatable or capacity is not reported.
     pub(crate) memory: Chunks<f64>,
     /// Number of decisions that name each cluster.
     pub(crate) counts: Chunks<u32>,
@@ -62,7 +62,7 @@ pub(crate) struct ScoreEntry {
     pub(crate) candidate: Ix,
     /// The value as stored.
     pub(crate) value: i32,
-    /// The last instant at which the value counts; [`Timestamp::MAX`] where it never expires.
+    /// The last instant at which the value counts; [`Timestamp::MAX`] if it never expires.
     pub(crate) until: Timestamp,
 }
 
@@ -122,20 +122,20 @@ impl Columns {
         for (name, set) in sets {
             columns.put_set(name, set);
         }
-        let mut found: HashMap<(Arc<str>, Arc<str>), ScoreColumn> = HashMap::new();
+        let mut score_columns: HashMap<(Arc<str>, Arc<str>), ScoreColumn> = HashMap::new();
         for scores in scores {
             let Some(candidate) = columns.candidate(&scores.cluster) else {
                 continue;
             };
             for (name, &value) in &scores.values {
                 let coordinate = (Arc::clone(&scores.resource), Arc::clone(name));
-                found
+                score_columns
                     .entry(coordinate)
                     .or_default()
                     .push(ScoreEntry::of(scores, candidate, value));
             }
         }
-        for (coordinate, mut column) in found {
+        for (coordinate, mut column) in score_columns {
             column.sort_unstable_by_key(|entry| entry.candidate);
             columns.scores.insert(coordinate, Arc::new(column));
         }
@@ -181,13 +181,13 @@ impl Columns {
         }
         if old.labels() != row.labels() {
             for (name, set) in sets {
-                let member = set.has(name, row.labels());
+                let is_member = set.has(name, row.labels());
                 if let Some(bits) = self
                     .sets
                     .get_mut(name)
-                    .filter(|bits| bits.has(candidate) != member)
+                    .filter(|bits| bits.has(candidate) != is_member)
                 {
-                    Arc::make_mut(bits).set(candidate, member);
+                    Arc::make_mut(bits).set(candidate, is_member);
                 }
             }
         }
@@ -199,14 +199,14 @@ impl Columns {
         let count = self.count();
         let members = match &set.membership {
             Membership::Label => {
-                let own = berth_apimachinery::selector::Requirement {
+                let set_label = berth_apimachinery::selector::Requirement {
                     key: SET_LABEL.to_owned(),
                     operator: berth_apimachinery::selector::Operator::In,
                     values: vec![name.to_string()],
                 };
                 self.labels.select(
                     &berth_apimachinery::selector::Selector {
-                        requirements: vec![own],
+                        requirements: vec![set_label],
                     },
                     count,
                 )
@@ -263,7 +263,7 @@ impl Columns {
         }
     }
 
-    /// The values of an AddOn score; `None` where no cluster has it.
+    /// The values of an AddOn score; `None` if no cluster has the score.
     pub(crate) fn scores(&self, resource: &Arc<str>, score: &Arc<str>) -> Option<&Arc<ScoreColumn>> {
         self.scores.get(&(Arc::clone(resource), Arc::clone(score)))
     }

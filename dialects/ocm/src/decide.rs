@@ -1,4 +1,4 @@
-//! One decision: the candidates, their order, the selected ones, and the changes (docs/systems/ocm.md,
+//! One decision: the candidates, their order, the selected clusters, and the changes (docs/systems/ocm.md,
 //! "Candidates" to "Conditions").
 
 pub(crate) mod status;
@@ -168,23 +168,25 @@ impl PlacementFacts<'_> {
         for members in sets.iter().filter_map(|set| self.columns.sets.get(*set)) {
             scope.unite(members);
         }
-        let offered = scope.exceeds(&self.columns.terminating);
+        let has_clusters = scope.exceeds(&self.columns.terminating);
         let (predicates, tolerations, prioritizers) = match (
             &self.policy.predicates,
             &self.policy.tolerations,
             &self.policy.prioritizers,
         ) {
-            (Ok(predicates), Ok(tolerations), Ok(prioritizers)) if self.policy.problem(offered).is_none() => {
+            (Ok(predicates), Ok(tolerations), Ok(prioritizers))
+                if self.policy.problem(has_clusters).is_none() =>
+            {
                 (
                     predicates.as_slice(),
                     tolerations.as_slice(),
                     prioritizers.as_slice(),
                 )
             }
-            _ => match self.policy.problem(offered).cloned() {
-                Some(problem) => return Ok(self.misconfigured(problem, &bound, &sets, offered)),
-                // The policy is malformed, but the sets offer no cluster. Every cluster is then refused by
-                // its set or for its deletion, whatever the policy says.
+            _ => match self.policy.problem(has_clusters).cloned() {
+                Some(problem) => return Ok(self.misconfigured(problem, &bound, &sets, has_clusters)),
+                // The policy is malformed, but the sets offer no cluster. So every cluster is refused because
+                // of its set or its deletion, regardless of the policy.
                 None => (
                     self.policy.predicates.as_deref().unwrap_or_default(),
                     self.policy.tolerations.as_deref().unwrap_or_default(),
@@ -216,7 +218,7 @@ impl PlacementFacts<'_> {
             picked: Vec::new(),
         };
         solved.picked = self.pick(&solved)?;
-        let satisfied = self.satisfied(&bound, &sets, offered, &solved);
+        let satisfied = self.satisfied(&bound, &sets, has_clusters, &solved);
         let score_expiry = self
             .policy
             .reads_scores()
@@ -278,7 +280,7 @@ impl PlacementFacts<'_> {
         for cluster in self.own.iter().flat_map(|decision| &decision.clusters) {
             *counts.entry(&cluster.name).or_default() += 1;
         }
-        let own: Vec<(Ix, u32)> = counts
+        let own_counts: Vec<(Ix, u32)> = counts
             .iter()
             .filter_map(|(name, &count)| Some((self.columns.candidate(name)?, count)))
             .collect();
@@ -291,7 +293,7 @@ impl PlacementFacts<'_> {
                     match scoring {
                         ScoreSource::Balance => Box::new(Balance {
                             weight,
-                            own: &own,
+                            own: &own_counts,
                             highest: self.fleet.tally.highest_without(&counts),
                         }),
                         ScoreSource::Steady => Box::new(Steady {
@@ -382,12 +384,12 @@ impl PlacementFacts<'_> {
         problem: Problem,
         bound: &[Arc<str>],
         sets: &[&Arc<str>],
-        offered: bool,
+        has_clusters: bool,
     ) -> Decision {
-        let satisfied = self.satisfied(bound, sets, offered, &PipelineOutcome::default());
+        let satisfied = self.satisfied(bound, sets, has_clusters, &PipelineOutcome::default());
         let stays = |name: &str| {
-            let known = self.columns.candidate(name);
-            known.is_some_and(|known| !self.columns.terminating.has(known))
+            let candidate = self.columns.candidate(name);
+            candidate.is_some_and(|candidate| !self.columns.terminating.has(candidate))
         };
         let mut changes = changes_of(&self.current, Action::Keep);
         for change in changes.iter_mut().filter(|change| !stays(&change.cluster_name)) {
@@ -496,10 +498,12 @@ impl PlacementFacts<'_> {
             };
             changes.push(change(action, Arc::clone(&self.columns.row(candidate).name)));
         }
-        let released = self
-            .current
-            .iter()
-            .filter(|name| !self.columns.candidate(name).is_some_and(|known| stays.has(known)));
+        let released = self.current.iter().filter(|name| {
+            !self
+                .columns
+                .candidate(name)
+                .is_some_and(|candidate| stays.has(candidate))
+        });
         changes.extend(released.map(|name| change(Action::Unbind, Arc::clone(name))));
         changes
     }

@@ -14,15 +14,15 @@ use crate::satisfied::SatisfiedCondition;
 pub(crate) struct Detail {
     /// Reason why the placement is misconfigured.
     pub(crate) problem: Option<Problem>,
-    /// The condition PlacementSatisfied; `None` where the placement was not judged.
+    /// The condition PlacementSatisfied; `None` if the placement was not judged.
     pub(crate) satisfied: Option<SatisfiedCondition>,
     /// The reason why no cluster fits, or no further cluster, as a sentence.
     pub(crate) cause: Option<String>,
-    /// Content of the PlacementDecisions; `None` where they do not change.
+    /// Content of the PlacementDecisions; `None` if they are not written.
     pub(crate) plan: Option<Plan>,
     /// Whether the status of the placement changes.
     pub(crate) status_changes: bool,
-    /// The policy by which clusters were judged; `None` where no cluster was judged.
+    /// The policy by which clusters were judged; `None` if no cluster was judged.
     pub(crate) policy: Option<Arc<Policy>>,
     /// Number of clusters that the sets offer.
     pub(crate) in_scope: usize,

@@ -117,7 +117,7 @@ impl Dialect for Ocm {
     /// The built-in sets, which OCM creates in every hub.
     fn built_in(&self) -> Vec<(Key, Value)> {
         let all = json!({"selectorType": "LabelSelector", "labelSelector": {}});
-        let own = json!({"selectorType": "ExclusiveClusterSetLabel"});
+        let by_label = json!({"selectorType": "ExclusiveClusterSetLabel"});
         let set = |(name, selector): (&str, Value)| {
             let object = json!({
                 "apiVersion": format!("{GROUP}/v1beta2"), "kind": "ManagedClusterSet",
@@ -125,7 +125,7 @@ impl Dialect for Ocm {
             });
             (Key::new(SETS, "", name), object)
         };
-        [(DEFAULT_SET, own), (GLOBAL_SET, all)].map(set).into()
+        [(DEFAULT_SET, by_label), (GLOBAL_SET, all)].map(set).into()
     }
 
     fn guarded(&self) -> GuardedResources {

@@ -16,8 +16,9 @@ use crate::scored::ClusterScores;
 
 /// Cost limit for all expressions of one predicate together on one cluster, as in OCM.
 const PER_PREDICATE: u64 = 10_000_000;
-/// Cost limit for all expressions of one decision, independent of the fleet's size: a hundred times the
-/// limit of one evaluation. It ends decisions that would keep a server busy for minutes.
+/// The part of the cost limit for all expressions of one decision that does not depend on the fleet's size: a
+/// hundred times the limit of one evaluation. The limit ends decisions that would keep a server busy for
+/// minutes.
 const BASE: u64 = 100_000_000;
 /// Additional cost limit of a decision for each cluster of the fleet: ten thousand times the cost of reading
 /// a label.
@@ -26,11 +27,11 @@ const PER_CLUSTER: u64 = 50_000;
 /// Reason why an expression fails on a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The value is an error, or neither true nor false. Another evaluation returns the details.
+    /// The value is an error, or neither true nor false. [`Evaluator::failure`] returns the details.
     Value,
     /// The expressions of the predicate together exceed their cost limit on the cluster.
     Predicate,
-    /// All expressions of the decision together exceed this cost limit, so that the cluster was not judged.
+    /// All expressions of the decision together exceed this cost limit, so the cluster was not judged.
     Decision(u64),
 }
 
@@ -71,8 +72,8 @@ pub(crate) struct Evaluator<'a> {
     now: Timestamp,
     spent: u64,
     /// Cost of the current predicate's expressions so far, by candidate.
-    on: HashMap<Ix, u64>,
-    /// The clusters with a too expensive evaluation; `None` where there are none.
+    predicate_costs: HashMap<Ix, u64>,
+    /// The clusters with a too expensive evaluation; `None` if there are none.
     pub(crate) costly: Option<Bits>,
 }
 
@@ -83,14 +84,14 @@ impl<'a> Evaluator<'a> {
             fleet,
             now,
             spent: 0,
-            on: HashMap::new(),
+            predicate_costs: HashMap::new(),
             costly: None,
         }
     }
 
     /// Begins another predicate, whose expressions have their own cost limit.
     pub(crate) fn begin(&mut self) {
-        self.on.clear();
+        self.predicate_costs.clear();
     }
 
     /// Removes from `matching` the clusters on which `expression` is not true. Errors, values other than
@@ -114,14 +115,14 @@ impl<'a> Evaluator<'a> {
                 (Some(Failure::Decision(limit)), true)
             } else {
                 let reading = self.reading(expression, cluster);
-                let judged = results.get(reading, clusters, || self.run(expression, cluster, judge));
-                self.spent = self.spent.saturating_add(judged.cost);
-                let on = self.on.entry(candidate).or_default();
-                *on = on.saturating_add(judged.cost);
-                match *on > PER_PREDICATE {
+                let verdict = results.get(reading, clusters, || self.run(expression, cluster, judge));
+                self.spent = self.spent.saturating_add(verdict.cost);
+                let predicate_cost = self.predicate_costs.entry(candidate).or_default();
+                *predicate_cost = predicate_cost.saturating_add(verdict.cost);
+                match *predicate_cost > PER_PREDICATE {
                     true => (Some(Failure::Predicate), true),
-                    false if judged.holds => continue,
-                    false => (judged.fails.then_some(Failure::Value), judged.ended),
+                    false if verdict.holds => continue,
+                    false => (verdict.fails.then_some(Failure::Value), verdict.ended),
                 }
             };
             matching.set(candidate, false);
@@ -148,16 +149,16 @@ impl<'a> Evaluator<'a> {
     /// Whether `expression` is true for the cluster at `candidate`.
     pub(crate) fn holds(&mut self, expression: &Expression, candidate: Ix) -> bool {
         let count = self.fleet.columns().count();
-        let mut one = Bits::none(count);
-        one.set(candidate, true);
+        let mut matching = Bits::none(count);
+        matching.set(candidate, true);
         let scope = Bits::none(count);
         self.begin();
-        self.retain(expression, &scope, &mut one);
-        one.has(candidate)
+        self.retain(expression, &scope, &mut matching);
+        matching.has(candidate)
     }
 
-    /// Reason why `expression` is neither true nor false for the cluster at `candidate`; `None` if it is
-    /// either. The expression is evaluated again, since only verdicts are cached.
+    /// Reason why `expression` is neither true nor false for the cluster at `candidate`; `None` if it is true
+    /// or false. The expression is evaluated again, since only verdicts are cached.
     pub(crate) fn failure(&self, expression: &Expression, candidate: Ix) -> Option<String> {
         let cluster = self.fleet.columns().row(candidate);
         self.run(expression, cluster, |evaluation| match evaluation.value {
@@ -167,7 +168,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Returns all inputs of the result of `expression` on `cluster`.
+    /// The versions of the objects on which the result of `expression` on `cluster` depends.
     fn reading(&self, expression: &Expression, cluster: &Cluster) -> ObjectReadings {
         let scored = self
             .fleet

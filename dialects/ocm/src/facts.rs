@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_claims_and_the_first_way_in_are_told() {
+    fn the_version_the_claims_and_the_first_address_are_facts() {
         let result = facts(&json!({
             "spec": {"managedClusterClientConfigs": [{"url": "https://a:6443", "caBundle": "Q0E="}, {"url": "https://b"}]},
             "status": {"version": {"kubernetes": "v1.34.2"}, "clusterClaims": [{"name": "id", "value": "x"}]},

@@ -52,7 +52,7 @@ impl Filter<Columns> for Lifecycle {
 }
 
 /// Requires one matching predicate. Selectors are matched for the whole fleet at once; expressions are
-/// evaluated only where the selectors match.
+/// evaluated only on clusters that the selectors match.
 pub(crate) struct Predicates {
     matching: Option<Bits>,
     /// The clusters on which an expression exceeds a cost limit.
@@ -74,7 +74,7 @@ pub(crate) struct FailingExpression {
 
 impl Predicates {
     /// Evaluates `predicates` over the clusters of `fleet` at `now`. Without predicates, every cluster
-    /// passes.
+    /// passes. Failing expressions are recorded only for clusters in `scope`.
     pub(crate) fn judge(predicates: &[Predicate], fleet: &Fleet, now: Timestamp, scope: &Bits) -> Self {
         let mut failing = Vec::new();
         if predicates.is_empty() {
@@ -148,9 +148,9 @@ impl Filter<Columns> for Predicates {
 /// Requires that every taint is tolerated, and records the time at which the first toleration in use ends.
 pub(crate) struct TaintToleration<'a> {
     tolerations: &'a [Toleration],
-    /// The clusters of the chosen sets. Only for these the ends of tolerations are recorded.
+    /// The clusters of the chosen sets. The ends of tolerations are recorded only for these clusters.
     scope: &'a Bits,
-    /// The clusters this placement has selected already.
+    /// The clusters that this placement has selected already.
     held: &'a Bits,
     now: Timestamp,
     ends: Cell<Option<Timestamp>>,
@@ -159,7 +159,7 @@ pub(crate) struct TaintToleration<'a> {
 /// A verdict on a list of taints, independent of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TaintVerdict {
-    /// All taints are tolerated, for ever.
+    /// All taints are tolerated forever.
     Tolerated,
     /// The taint with this index is not tolerated.
     Untolerated(u32),
@@ -195,8 +195,8 @@ impl<'a> TaintToleration<'a> {
             if taint.effect == "PreferNoSelect" {
                 continue;
             }
-            let about = |toleration: &&Toleration| matches(toleration, taint);
-            match self.tolerations.iter().find(about) {
+            let matches_taint = |toleration: &&Toleration| matches(toleration, taint);
+            match self.tolerations.iter().find(matches_taint) {
                 Some(toleration) if toleration.toleration_seconds.is_none() => {}
                 None if taint.effect != "NoSelectIfNew" => return TaintVerdict::Untolerated(place),
                 _ => return TaintVerdict::Depends,
@@ -205,8 +205,8 @@ impl<'a> TaintToleration<'a> {
         TaintVerdict::Tolerated
     }
 
-    /// Whether `taint` is tolerated; `is_selected` tells whether its cluster is selected already. Records the
-    /// end of the toleration.
+    /// Whether `taint` is tolerated; `is_selected` tells whether its cluster is selected already. If
+    /// `in_scope` is true, the end of the toleration is recorded.
     fn tolerates(&self, taint: &Taint, is_selected: bool, in_scope: bool) -> bool {
         if taint.effect == "PreferNoSelect" || (taint.effect == "NoSelectIfNew" && is_selected) {
             return true;
@@ -230,7 +230,7 @@ impl<'a> TaintToleration<'a> {
         false
     }
 
-    /// The untolerated ones among `taints`; `is_selected` tells whether their cluster is selected already.
+    /// The untolerated taints among `taints`; `is_selected` tells whether their cluster is selected already.
     pub(crate) fn untolerated<'t>(
         &self,
         taints: &'t [Taint],
@@ -241,9 +241,9 @@ impl<'a> TaintToleration<'a> {
             .filter(move |taint| !self.tolerates(taint, is_selected, false))
     }
 
-    /// Reason why `candidate` is refused; `judged` is the verdict on its list of taints.
-    fn refusal(&self, columns: &Columns, candidate: Ix, judged: TaintVerdict) -> Option<Reason> {
-        let place = match judged {
+    /// Reason why `candidate` is refused; `verdict` is the verdict on its list of taints.
+    fn refusal(&self, columns: &Columns, candidate: Ix, verdict: TaintVerdict) -> Option<Reason> {
+        let place = match verdict {
             TaintVerdict::Tolerated => None,
             TaintVerdict::Untolerated(place) => Some(place),
             TaintVerdict::Depends => {
@@ -269,7 +269,7 @@ fn end(toleration: &Toleration, taint: &Taint) -> End {
     let Some(seconds) = toleration.toleration_seconds else {
         return End::Never;
     };
-    // A taint without timeAdded counts as added in the year 1, so that any number of seconds has run out.
+    // A taint without timeAdded counts as added in the year 1, so any number of seconds has run out.
     let Some(added) = taint.time_added else {
         return End::Past;
     };
@@ -282,14 +282,14 @@ fn end(toleration: &Toleration, taint: &Taint) -> End {
 
 /// Whether `toleration` matches `taint`, regardless of time.
 fn matches(toleration: &Toleration, taint: &Taint) -> bool {
-    let effect = toleration.effect.is_empty() || toleration.effect == taint.effect;
-    let key = toleration.key.is_empty() || toleration.key == taint.key;
-    let value = match toleration.operator.as_str() {
+    let matches_effect = toleration.effect.is_empty() || toleration.effect == taint.effect;
+    let matches_key = toleration.key.is_empty() || toleration.key == taint.key;
+    let matches_value = match toleration.operator.as_str() {
         "" | "Equal" => toleration.value == taint.value,
         "Exists" => true,
         _ => false,
     };
-    effect && key && value
+    matches_effect && matches_key && matches_value
 }
 
 impl Filter<Columns> for TaintToleration<'_> {
@@ -298,12 +298,12 @@ impl Filter<Columns> for TaintToleration<'_> {
     }
 
     fn check(&self, columns: &Columns, candidate: Ix) -> Verdict {
-        let judged = match columns.taints.of(candidate) {
+        let verdict = match columns.taints.of(candidate) {
             ClusterTaints::Not => TaintVerdict::Tolerated,
             ClusterTaints::Like(list) => self.judge(columns.taints.list(list)),
             ClusterTaints::Unnumbered => TaintVerdict::Depends,
         };
-        match self.refusal(columns, candidate, judged) {
+        match self.refusal(columns, candidate, verdict) {
             Some(reason) => Verdict::Reject(reason),
             None => Verdict::Pass,
         }
@@ -311,19 +311,19 @@ impl Filter<Columns> for TaintToleration<'_> {
 
     fn refuse(&self, columns: &Columns, _count: Ix) -> Refusals<'_> {
         // Each list of taints is judged once, at the first cluster with it.
-        let mut known = Vec::new();
+        let mut verdicts = Vec::new();
         let mut refused = Vec::new();
         for (candidate, list) in columns.taints.tainted() {
-            let judged = match list {
+            let verdict = match list {
                 None => TaintVerdict::Depends,
                 Some(list) => {
-                    known.resize(columns.taints.count(), None);
+                    verdicts.resize(columns.taints.count(), None);
                     let judge = || self.judge(columns.taints.list(list));
-                    *known[list as usize].get_or_insert_with(judge)
+                    *verdicts[list as usize].get_or_insert_with(judge)
                 }
             };
             refused.extend(
-                self.refusal(columns, candidate, judged)
+                self.refusal(columns, candidate, verdict)
                     .map(|reason| (candidate, reason)),
             );
         }

@@ -74,7 +74,8 @@ impl Fleet {
         })
     }
 
-    /// The columns to be updated, if they are built; else they will be built from the records.
+    /// The columns that a change updates: the present columns, else the former ones. `None` if there are
+    /// neither: the next read builds columns from the records.
     fn columns_mut(&mut self) -> Option<&mut Columns> {
         if self.columns.get().is_some() {
             self.before = None;
@@ -84,8 +85,7 @@ impl Fleet {
         self.before.as_mut().map(Arc::make_mut)
     }
 
-    /// Records that the cluster `name` was added or removed: candidates get new numbers at the next
-    /// read.
+    /// Records that the cluster `name` was added or removed: candidates get new numbers at the next read.
     fn renumber(&mut self, name: &Arc<str>) {
         if let Some(columns) = self.columns.take() {
             self.before = Some(columns);
@@ -109,7 +109,7 @@ impl Fleet {
             .collect()
     }
 
-    /// The sets that bindings in `namespace` name and that do not exist, in name order.
+    /// The sets that are bound to `namespace` but do not exist, in name order.
     pub(crate) fn missing_sets(&self, namespace: &Arc<str>) -> Vec<Arc<str>> {
         let named = self.named_sets(namespace);
         named
@@ -121,7 +121,7 @@ impl Fleet {
     fn named_sets<'a>(&'a self, namespace: &'a Arc<str>) -> impl Iterator<Item = &'a Arc<str>> {
         self.bindings
             .range((Arc::clone(namespace), Arc::from(""))..)
-            .take_while(move |(of, _)| of == namespace)
+            .take_while(move |(binding_namespace, _)| binding_namespace == namespace)
             .map(|(_, set)| set)
     }
 
@@ -151,7 +151,7 @@ impl Fleet {
         let mut names: Vec<&Arc<str>> = self
             .owned
             .range((Arc::clone(namespace), Arc::clone(name), Arc::from(""))..)
-            .take_while(|(of, owner, _)| of == namespace && owner == name)
+            .take_while(|(owner_namespace, owner, _)| owner_namespace == namespace && owner == name)
             .map(|(_, _, decision)| decision)
             .collect();
         // Sorted by length first, so that `-decision-10` comes after `-decision-9`.
@@ -175,7 +175,7 @@ impl Fleet {
         };
         self.mentions
             .range((mention.clone(), first)..)
-            .take_while(move |(of, key)| of == mention && key.namespace == *namespace)
+            .take_while(move |(indexed, key)| indexed == mention && key.namespace == *namespace)
             .map(|(_, key)| key)
     }
 

@@ -133,7 +133,7 @@ impl Words for Fleet {
         words::refusal(self, decision, candidate, Code::of_reason(reason))
     }
 
-    /// The filter of the scope: clusters in a set to choose from.
+    /// The filter by set: a cluster is in scope if it is in one of the sets to choose from.
     fn scope(&self) -> Option<u16> {
         Some(Plugin::ClusterSet.number())
     }

@@ -1,4 +1,4 @@
-//! The kinds of Open Cluster Management that Berth serves where it stores the objects, one file per kind.
+//! The kinds of Open Cluster Management, which Berth serves if it stores the objects; one file per kind.
 //! Schemas and parsed objects come from the same types.
 
 mod addon_placement_score;

@@ -10,28 +10,28 @@
 //! use serde_json::json;
 //!
 //! const PLACEMENTS: GroupResource = GroupResource::new("cluster.open-cluster-management.io", "placements");
-//! let of = |resource| GroupResource { resource, ..PLACEMENTS };
-//! let set = json!({"cluster.open-cluster-management.io/clusterset": "fleet"});
+//! let ocm = |resource| GroupResource { resource, ..PLACEMENTS };
+//! let labels = json!({"cluster.open-cluster-management.io/clusterset": "fleet"});
 //!
 //! let mut hub = berth_dialect_ocm::dialect().inventory();
-//! let fleet = json!({
+//! let set = json!({
 //!     "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",
 //!     "metadata": {"name": "fleet", "uid": "1"},
 //!     "spec": {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}},
 //! });
-//! fold(&mut hub, of("managedclustersets"), "", "fleet", &fleet);
-//! let bound = json!({
+//! fold(&mut hub, ocm("managedclustersets"), "", "fleet", &set);
+//! let binding = json!({
 //!     "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
 //!     "metadata": {"name": "fleet", "namespace": "ns1", "uid": "2"},
 //!     "spec": {"clusterSet": "fleet"},
 //! });
-//! fold(&mut hub, of("managedclustersetbindings"), "ns1", "fleet", &bound);
+//! fold(&mut hub, ocm("managedclustersetbindings"), "ns1", "fleet", &binding);
 //! let cluster = json!({
 //!     "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
-//!     "metadata": {"name": "east", "uid": "3", "labels": set},
+//!     "metadata": {"name": "east", "uid": "3", "labels": labels},
 //!     "spec": {"hubAcceptsClient": true},
 //! });
-//! fold(&mut hub, of("managedclusters"), "", "east", &cluster);
+//! fold(&mut hub, ocm("managedclusters"), "", "east", &cluster);
 //! let placement = json!({
 //!     "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
 //!     "metadata": {"name": "app", "namespace": "ns1", "uid": "4"},

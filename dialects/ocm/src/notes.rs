@@ -19,14 +19,14 @@ const SCORES_LIMIT: usize = 990;
 /// Highest number of expired scores of one prioritizer that are named.
 const EXPIRED_LISTED: usize = 10;
 
-/// The events of `decision`. A decision that changes nothing has no events.
+/// The events of `decision`; none if the decision changed nothing (`wrote` is false).
 pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note> {
     if !wrote {
         return Vec::new();
     }
     let detail = decision.detail::<Detail>();
     let expired = expired(fleet, decision);
-    let mut notes = files(decision, detail, &expired);
+    let mut notes = decision_notes(decision, detail, &expired);
     if !notes.is_empty() && !decision.solved.feasible.is_empty() {
         notes.push(scores(fleet, decision));
     }
@@ -62,27 +62,28 @@ fn too_costly(fleet: &Fleet, decision: &Decision, detail: Option<&Detail>) -> Op
     })
 }
 
-/// One event per PlacementDecision that was created, changed or deleted. If scores had `expired`, the event
-/// of a created or changed one is a warning: the program that reports the scores may have stopped.
-fn files(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Vec<Note> {
+/// One event per PlacementDecision that was created or deleted, or whose list of clusters changed. If scores
+/// have `expired`, the events of created and changed PlacementDecisions are warnings: the program that
+/// reports the scores may have stopped.
+fn decision_notes(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Vec<Note> {
     let placement = &decision.demand;
     let mut notes = Vec::new();
     let Some(plan) = detail.and_then(|detail| detail.plan.as_ref()) else {
         return notes;
     };
-    for file in &plan.files {
-        let (reason, action, verb) = match &file.stored {
+    for planned in &plan.decisions {
+        let (reason, action, verb) = match &planned.stored {
             None => ("DecisionCreate", "DecisionCreated", "created"),
-            Some(_) if file.list_changes => ("DecisionUpdate", "DecisionUpdated", "updated"),
+            Some(_) if planned.list_changes => ("DecisionUpdate", "DecisionUpdated", "updated"),
             Some(_) => continue,
         };
         let text = format!(
             "PlacementDecision {} of placement {} was {verb}: {}",
-            file.key.name,
+            planned.key.name,
             placement.name,
-            listed(&file.clusters)
+            listed(&planned.clusters)
         );
-        let mut note = note(reason, action, text, file.key.clone());
+        let mut note = note(reason, action, text, planned.key.clone());
         if !expired.is_empty() {
             note.r#type = NoteType::Warning;
             note.text.push_str(": ");

@@ -1,4 +1,4 @@
-//! The few numbers by which the scores of one cluster depend on other clusters.
+//! The few numbers through which other clusters affect the scores of one cluster.
 
 /// The smallest and the largest amount of a resource that the fitting clusters report.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ impl Range {
     }
 }
 
-/// The numbers by which the scores of one cluster depend on other clusters.
+/// The numbers through which other clusters affect the scores of one cluster.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outline {
     /// Number of clusters that fit.

@@ -1,8 +1,8 @@
 //! Decisions over a fleet in parts: each process has some of the clusters, and together the processes choose
 //! the same clusters as one process with all of them (docs/scaling.md).
 //!
-//! Sets, predicates and taints judge one cluster at a time, so that each part judges its own clusters. A
-//! score depends on other clusters only by a few numbers, the [`Outline`] of all fitting clusters. Each part
+//! Sets, predicates and taints judge one cluster at a time, so each part judges its own clusters. A score
+//! depends on other clusters only through a few numbers, the [`Outline`] of all fitting clusters. Each part
 //! returns its own outline ([`outline`]); the caller merges the outlines, and passes the whole to each part.
 //! Each part then returns its best clusters ([`best`]), of which the caller picks the best ([`merge`]).
 //! Every part has all Placements, sets, bindings and PlacementDecisions.
@@ -37,8 +37,9 @@ pub fn outline(part: &dyn Inventory, ask: &Ask<'_>) -> Option<Outline> {
     let decision = decided(fleet, ask, None)?;
     let columns = fleet.columns();
     let fitting = &decision.solved.feasible;
-    let amounts =
-        |of: fn(&crate::columns::Columns, Ix) -> f64| Range::of(fitting.iter().map(|&one| of(columns, one)));
+    let amounts = |amount: fn(&crate::columns::Columns, Ix) -> f64| {
+        Range::of(fitting.iter().map(|&candidate| amount(columns, candidate)))
+    };
     Some(Outline {
         fitting: fitting.len(),
         cpu: amounts(|columns, candidate| columns.cpu.get(candidate)),

@@ -18,7 +18,7 @@ use crate::record::{DecisionRecord, PlacementRecord};
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The PlacementDecisions, in the order of their numbers.
-    pub(crate) files: Vec<File>,
+    pub(crate) decisions: Vec<PlannedDecision>,
     /// The PlacementDecisions that are no longer needed.
     pub(crate) surplus: Vec<Arc<DecisionRecord>>,
     /// The groups as the status lists them.
@@ -29,7 +29,7 @@ pub(crate) struct Plan {
 
 /// The planned content of one PlacementDecision.
 #[derive(Debug)]
-pub(crate) struct File {
+pub(crate) struct PlannedDecision {
     /// The key of the PlacementDecision.
     pub(crate) key: Key,
     /// The index of the decision group.
@@ -38,7 +38,7 @@ pub(crate) struct File {
     pub(crate) group_name: Arc<str>,
     /// The clusters to be listed, by name.
     pub(crate) clusters: Vec<Arc<str>>,
-    /// The present object; `None` where it will be created.
+    /// The present object; `None` if the PlacementDecision will be created.
     pub(crate) stored: Option<Arc<DecisionRecord>>,
     /// Whether labels or owner change.
     pub(crate) metadata_changes: bool,
@@ -65,7 +65,7 @@ impl Plan {
         };
         let groups = divide(columns, record.policy.groups.as_ref().unwrap_or(&whole), picked);
         let mut plan = Self {
-            files: Vec::new(),
+            decisions: Vec::new(),
             surplus: Vec::new(),
             groups: Vec::new(),
             selected: picked.len(),
@@ -73,7 +73,7 @@ impl Plan {
         for (index, (name, members)) in groups.into_iter().enumerate() {
             plan.add_group(fleet, columns, record, placement, index, &name, &members);
         }
-        let names: BTreeSet<&str> = plan.files.iter().map(|file| &*file.key.name).collect();
+        let names: BTreeSet<&str> = plan.decisions.iter().map(|planned| &*planned.key.name).collect();
         let unneeded = own
             .iter()
             .filter(|decision| !names.contains(decision.object.meta().name()));
@@ -81,33 +81,35 @@ impl Plan {
         plan
     }
 
-    /// Plans the removal of clusters that do not stay, without a change of groups and labels.
+    /// Plans the removal of the clusters that do not stay. Clusters do not move between groups, and labels do
+    /// not change.
     pub(crate) fn thin_out(
         record: &PlacementRecord,
         placement: &Key,
         own: &[&Arc<DecisionRecord>],
         stays: impl Fn(&str) -> bool,
     ) -> Self {
-        let files: Vec<File> = own
+        let decisions: Vec<PlannedDecision> = own
             .iter()
-            .map(|stored| File::thinned_out(stored, placement, &stays))
+            .map(|stored| PlannedDecision::thinned_out(stored, placement, &stays))
             .collect();
         let mut groups = record.view.status.decision_groups.clone();
         for group in &mut groups {
-            let of_group = |file: &&File| group.decisions.iter().any(|name| **name == *file.key.name);
-            let clusters = files
+            let of_group =
+                |planned: &&PlannedDecision| group.decisions.iter().any(|name| **name == *planned.key.name);
+            let clusters = decisions
                 .iter()
                 .filter(of_group)
-                .map(|file| file.clusters.len())
+                .map(|planned| planned.clusters.len())
                 .sum();
             group.cluster_count = number(clusters);
         }
-        let selected: BTreeSet<&Arc<str>> = files.iter().flat_map(|file| &file.clusters).collect();
+        let selected: BTreeSet<&Arc<str>> = decisions.iter().flat_map(|planned| &planned.clusters).collect();
         Self {
             surplus: Vec::new(),
             groups,
             selected: selected.len(),
-            files,
+            decisions,
         }
     }
 
@@ -129,14 +131,15 @@ impl Plan {
         let empty: [&[Ix]; 1] = [&[]];
         let pieces = members.chunks(DECISIONS_PER_OBJECT);
         for piece in pieces.chain(empty.into_iter().filter(|_| members.is_empty())) {
-            let file_name: Arc<str> = format!("{}-decision-{}", placement.name, self.files.len() + 1).into();
-            let key = decision_key(&placement.namespace, &file_name);
+            let decision_name: Arc<str> =
+                format!("{}-decision-{}", placement.name, self.decisions.len() + 1).into();
+            let key = decision_key(&placement.namespace, &decision_name);
             let clusters: Vec<Arc<str>> = piece
                 .iter()
                 .map(|&candidate| Arc::clone(&columns.row(candidate).name))
                 .collect();
             let stored = fleet.decisions.get(&key).cloned();
-            let mut file = File {
+            let mut planned = PlannedDecision {
                 group: index,
                 group_name: Arc::clone(name),
                 metadata_changes: false,
@@ -145,9 +148,9 @@ impl Plan {
                 clusters,
                 stored,
             };
-            file.compare(record, placement);
-            names.push(file_name.to_string());
-            self.files.push(file);
+            planned.compare(record, placement);
+            names.push(decision_name.to_string());
+            self.decisions.push(planned);
         }
         self.groups.push(DecisionGroupStatus {
             decision_group_index: number(index),
@@ -161,9 +164,9 @@ impl Plan {
     pub(crate) fn writes(&self) -> bool {
         !self.surplus.is_empty()
             || self
-                .files
+                .decisions
                 .iter()
-                .any(|file| file.stored.is_none() || file.metadata_changes || file.list_changes)
+                .any(|planned| planned.stored.is_none() || planned.metadata_changes || planned.list_changes)
     }
 }
 
@@ -172,7 +175,7 @@ fn number(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-impl File {
+impl PlannedDecision {
     /// The present object, without the clusters that do not stay.
     fn thinned_out(stored: &Arc<DecisionRecord>, placement: &Key, stays: impl Fn(&str) -> bool) -> Self {
         let meta = stored.object.meta();

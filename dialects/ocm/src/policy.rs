@@ -1,8 +1,8 @@
-//! A Placement's spec, compiled once when the object changes: selectors parsed, expressions compiled, weights
-//! settled.
+//! A Placement's spec, compiled once when the object changes: selectors, expressions, and the weights of
+//! prioritizers.
 //!
-//! A field that cannot be understood is kept as a [`Problem`] of its plugin, since the plugins report in
-//! pipeline order and the first one with a problem names it (docs/systems/ocm.md, "Conditions").
+//! A field that cannot be compiled is kept as a [`Problem`] of its plugin: only the first problem in pipeline
+//! order is reported (docs/systems/ocm.md, "Conditions").
 
 pub(crate) mod groups;
 pub(crate) mod mention;
@@ -48,7 +48,7 @@ impl Problem {
     }
 }
 
-/// The path of an expression, by the index of its predicate and its index in the predicate.
+/// The path of an expression, from the index of its predicate and its index in the predicate.
 pub(crate) fn expression_path(predicate: usize, place: usize) -> String {
     format!("spec.predicates[{predicate}].requiredClusterSelector.celSelector.celExpressions[{place}]")
 }
@@ -108,7 +108,7 @@ impl Policy {
         filters.chain(rest.into_iter().flatten()).next()
     }
 
-    /// Whether a predicate reads the whole cluster.
+    /// Whether a predicate has CEL expressions.
     pub(crate) fn uses_cel(&self) -> bool {
         self.predicates
             .iter()
@@ -116,7 +116,8 @@ impl Policy {
             .any(|predicate| !predicate.expressions.is_empty())
     }
 
-    /// Whether the predicates or groups select one of two versions of a cluster and not the other.
+    /// Whether a predicate or a group may select only one of two versions of a cluster. A policy with
+    /// expressions always may.
     pub(crate) fn distinguishes(&self, old: &Cluster, new: &Cluster) -> bool {
         if self.uses_cel() {
             return true;
@@ -143,14 +144,14 @@ impl Policy {
         expressions.any(|(_, expression)| expression.uses_scores)
     }
 
-    /// Whether a score of the AddOnPlacementScore objects named `resource` counts.
+    /// Whether the policy may use a score of the AddOnPlacementScore objects named `resource`.
     pub(crate) fn uses_score(&self, resource: &str) -> bool {
         let named = |prioritizer: &Prioritizer| matches!(&prioritizer.scoring, ScoreSource::AddOn { resource: name, .. } if **name == *resource);
         self.reads_scores() || self.prioritizers.iter().flatten().any(named)
     }
 }
 
-/// Validates tolerations (docs/systems/ocm.md, "Filters").
+/// Copies tolerations, if they are valid (docs/systems/ocm.md, "Filters").
 fn tolerations(list: &[Toleration]) -> Result<Vec<Toleration>, Problem> {
     let problem = |index: usize, text: &str| Problem {
         plugin: Some(Plugin::TaintToleration),

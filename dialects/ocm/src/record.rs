@@ -68,8 +68,8 @@ pub(crate) struct PlacementRecord {
 }
 
 impl PlacementRecord {
-    /// Creates the record of a placement and compiles its spec, unless the spec has not changed since the
-    /// former record.
+    /// Creates the record of a placement. The spec is compiled only if it differs from the spec of the `old`
+    /// record.
     pub(crate) fn new(
         object: Arc<Object>,
         mut view: kind::Placement,
@@ -97,8 +97,8 @@ impl PlacementRecord {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// Whether this version of the placement and `other` lead to the same decision, apart from the
-    /// scheduler's own fields.
+    /// Whether this version of the placement and `other` lead to the same decision. Fields that the scheduler
+    /// writes are not compared.
     pub(crate) fn decides_like(&self, other: &Self) -> bool {
         self.view.spec == other.view.spec
             && self.disabled() == other.disabled()

@@ -15,9 +15,9 @@ use crate::names::{BINDINGS, CLUSTERS, GROUP, SET_LABEL, SETS};
 use crate::policy::Predicate;
 use crate::record::{Membership, PlacementRecord};
 
-/// Most sets, and most predicates, for which remedies are proposed per refusal.
-const MOST: usize = 4;
-/// Prefix of the keys of the taints that OCM itself sets on clusters.
+/// Highest number of sets, and of predicates, for which remedies are proposed per refusal.
+const LIMIT: usize = 4;
+/// The keys of the taints that OCM itself sets on clusters.
 const OWN_TAINTS: [&str; 2] = [
     "cluster.open-cluster-management.io/unavailable",
     "cluster.open-cluster-management.io/unreachable",
@@ -33,7 +33,7 @@ pub(crate) fn remedies(
     let Some(record) = fleet.placements.get(&decision.demand) else {
         return Vec::new();
     };
-    let case = ClusterPair {
+    let pair = PlacementClusterPair {
         fleet,
         decision,
         record,
@@ -41,18 +41,18 @@ pub(crate) fn remedies(
         candidate,
     };
     match refusal {
-        None => case.number(),
+        None => pair.number(),
         Some(refusal) => match Code::of_reason(refusal.reason) {
-            Code::NotInSet => case.sets(),
+            Code::NotInSet => pair.sets(),
             Code::Terminating => vec![Remedy::none("a cluster that is being deleted is chosen no more")],
-            Code::PredicateMismatch | Code::ExpressionTooCostly => case.predicates(),
-            Code::Untolerated => case.taint(refusal.reason.detail as usize),
+            Code::PredicateMismatch | Code::ExpressionTooCostly => pair.predicates(),
+            Code::Untolerated => pair.taint(refusal.reason.detail as usize),
         },
     }
 }
 
 /// One placement and one cluster.
-struct ClusterPair<'a> {
+struct PlacementClusterPair<'a> {
     fleet: &'a Fleet,
     decision: &'a Decision,
     record: &'a PlacementRecord,
@@ -60,7 +60,7 @@ struct ClusterPair<'a> {
     candidate: Ix,
 }
 
-impl ClusterPair<'_> {
+impl PlacementClusterPair<'_> {
     /// An edit of the placement.
     fn placement_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.decision.demand.clone(), &self.record.object, change);
@@ -72,7 +72,7 @@ impl ClusterPair<'_> {
     }
 
     /// The remedy that sets labels on the cluster so that `selector` matches.
-    fn labelled(&self, selector: &Selector) -> Option<Remedy> {
+    fn label_cluster(&self, selector: &Selector) -> Option<Remedy> {
         let changes = labels::to_match(selector, self.cluster.labels())?;
         let text = labels::words(&format!("ManagedCluster {}", self.cluster.name), &changes);
         let edit = Edit::Merge {
@@ -97,19 +97,19 @@ impl ClusterPair<'_> {
             .sets
             .iter()
             .filter(is_in)
-            .take(MOST)
+            .take(LIMIT)
             .filter_map(|(name, _)| self.open_set(name, !bound.contains(name)))
             .collect();
         remedies.extend(self.missing_set(&bound));
         let chosen = bound
             .iter()
             .filter(|set| requested_sets.is_empty() || requested_sets.contains(set));
-        for name in chosen.take(MOST) {
+        for name in chosen.take(LIMIT) {
             let moved = self.fleet.sets.get(name).and_then(|set| match &set.membership {
                 Membership::Label => Selector::parse(&format!("{SET_LABEL}={name}"))
                     .ok()
-                    .and_then(|selector| self.labelled(&selector)),
-                Membership::Selector(selector) => self.labelled(selector),
+                    .and_then(|selector| self.label_cluster(&selector)),
+                Membership::Selector(selector) => self.label_cluster(selector),
                 Membership::Empty => None,
             });
             remedies.extend(moved);
@@ -156,7 +156,7 @@ impl ClusterPair<'_> {
     }
 
     /// The remedy that opens the cluster's set `name` to the placement: bind the set if it is `unbound`, and
-    /// add it to the placement if that names sets.
+    /// add it to `spec.clusterSets` if that list names only other sets.
     fn open_set(&self, name: &std::sync::Arc<str>, unbound: bool) -> Option<Remedy> {
         let namespace = &self.decision.demand.namespace;
         let requested_sets = &self.record.policy.sets;
@@ -192,12 +192,12 @@ impl ClusterPair<'_> {
     fn predicates(&self) -> Vec<Remedy> {
         let predicates = self.record.policy.predicates.as_deref().unwrap_or_default();
         let mut remedies = Vec::new();
-        for (index, predicate) in predicates.iter().enumerate().take(MOST) {
+        for (index, predicate) in predicates.iter().enumerate().take(LIMIT) {
             let failing = self.failing(predicate);
             if failing.is_empty() && predicate.claims.matches(&self.cluster.claims) {
-                remedies.extend(self.labelled(&predicate.labels));
+                remedies.extend(self.label_cluster(&predicate.labels));
             }
-            remedies.extend(self.relaxed(index, &failing));
+            remedies.extend(self.relax_predicate(index, &failing));
         }
         remedies
     }
@@ -214,7 +214,7 @@ impl ClusterPair<'_> {
 
     /// The remedy that removes from the predicate at `index` the requirements that the cluster does not
     /// meet.
-    fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
+    fn relax_predicate(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
         let mut removed = Vec::new();
         let demand = self.decision.demand.clone();
         let edit = Edit::of(demand, &self.record.object, |placement| {

@@ -12,14 +12,14 @@ use crate::kind;
 #[derive(Debug)]
 pub(crate) struct ClusterScores {
     /// A number that is unique to these versions of the objects, so that cached results are never used for
-    /// others.
+    /// other versions.
     pub(crate) stamp: u64,
     /// The objects, by name.
     pub(crate) objects: Vec<Arc<Scores>>,
 }
 
 impl ClusterScores {
-    /// The scores in `objects`, by name.
+    /// Collects `objects`, which are sorted by name.
     pub(crate) fn new(objects: Vec<Arc<Scores>>) -> Self {
         static STAMPS: AtomicU64 = AtomicU64::new(1);
         let stamp = STAMPS.fetch_add(1, Ordering::Relaxed);

@@ -39,7 +39,7 @@ pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     list
 }
 
-/// Reason why the score at `scorer` of a cluster counts as 0 instead of its measured value.
+/// Reason why the score with index `scorer` counts as 0 for a cluster; `None` if its measured value counts.
 pub(crate) fn score(fleet: &Fleet, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     let prioritizer = policy.prioritizers.as_ref().ok()?.get(usize::from(scorer))?;
@@ -65,12 +65,13 @@ fn absence_text(absence: Absence, resource: &str, score: &str) -> String {
     }
 }
 
-/// Warnings about bindings and entries of `spec.clusterSets` that name missing sets, if other sets exist.
+/// Warnings about bindings of missing sets, and about entries of `spec.clusterSets` that are not bound. There
+/// are none if no existing set is bound.
 fn missing_sets(fleet: &Fleet, decision: &Decision, policy: &Policy) -> Vec<String> {
     let namespace = &decision.demand.namespace;
     let bound = fleet.bound_sets(namespace);
     if bound.is_empty() {
-        // Without any set, the condition reports this.
+        // The condition PlacementSatisfied reports that no set is bound.
         return Vec::new();
     }
     let missing = fleet.missing_sets(namespace);
@@ -91,6 +92,7 @@ fn missing_sets(fleet: &Fleet, decision: &Decision, policy: &Policy) -> Vec<Stri
     list
 }
 
+/// The warning about an expression that fails on clusters, with the failure on the first of them.
 pub(crate) fn failure(
     fleet: &Fleet,
     decision: &Decision,

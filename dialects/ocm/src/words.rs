@@ -57,7 +57,7 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
     }
 }
 
-/// The label selector of the only predicate of `decision`, if there is only one and it tests nothing else.
+/// The label selector of the policy's only predicate, if there is only one and it tests only labels.
 pub(crate) fn asked_labels(decision: &Decision) -> Option<&Selector> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     match policy.predicates.as_deref().ok()? {
@@ -135,7 +135,7 @@ impl RefusalFacts<'_> {
 }
 
 /// The part of each predicate that a cluster does not meet, in words. In a large fleet most refusals are of
-/// this kind, so that the text is written without intermediate strings.
+/// this kind, so the text is written without intermediate strings.
 struct UnmatchedParts<'a> {
     predicates: &'a [Predicate],
     fleet: &'a Fleet,
@@ -158,7 +158,7 @@ impl fmt::Display for UnmatchedParts<'_> {
 /// A part of a predicate that a cluster does not meet.
 enum PredicatePart<'a> {
     /// The cost of the predicate exceeds its limit, although each part is met.
-    TooMuch,
+    TooCostly,
     Labels(&'a Selector),
     Claims(&'a Selector),
     /// An expression, with the reason if it is neither true nor false.
@@ -168,7 +168,7 @@ enum PredicatePart<'a> {
 impl fmt::Display for PredicatePart<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooMuch => f.write_str("has expressions that cost too much together"),
+            Self::TooCostly => f.write_str("has expressions that cost too much together"),
             Self::Labels(selector) => write!(f, "asks for labels {selector}"),
             Self::Claims(selector) => write!(f, "asks for claims {selector}"),
             Self::Expression(source, None) => write!(f, "asks for {source}"),
@@ -184,7 +184,7 @@ fn mismatch<'a>(
     candidate: Ix,
     evaluator: &mut Evaluator<'_>,
 ) -> PredicatePart<'a> {
-    // If the predicate only tests labels, these do not match: the cluster has been refused.
+    // If the predicate only tests labels, the labels do not match: the cluster has been refused.
     if predicate.tests_labels_only() {
         return PredicatePart::Labels(&predicate.labels);
     }
@@ -197,7 +197,7 @@ fn mismatch<'a>(
     }
     let mut expressions = predicate.expressions.iter();
     let unmet = expressions.find(|(_, expression)| !evaluator.holds(expression, candidate));
-    unmet.map_or(PredicatePart::TooMuch, |(source, expression)| {
+    unmet.map_or(PredicatePart::TooCostly, |(source, expression)| {
         PredicatePart::Expression(source, evaluator.failure(expression, candidate))
     })
 }
@@ -285,8 +285,8 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
 
 /// The decision groups with their numbers of clusters, if there are several groups or they have names.
 fn groups(plan: &Plan) -> String {
-    let is_whole = |group: &DecisionGroupStatus| group.decision_group_name.is_empty();
-    if plan.groups.len() < 2 && plan.groups.iter().all(is_whole) {
+    let is_unnamed = |group: &DecisionGroupStatus| group.decision_group_name.is_empty();
+    if plan.groups.len() < 2 && plan.groups.iter().all(is_unnamed) {
         return String::new();
     }
     let all = plan.groups.iter().map(|group| {
@@ -305,22 +305,22 @@ fn groups(plan: &Plan) -> String {
 
 /// Lists the clusters that a misconfigured placement keeps, and the clusters that it releases.
 fn kept(decision: &Decision) -> String {
-    let of = |action: Action| -> Vec<&str> {
+    let names_with = |action: Action| -> Vec<&str> {
         let changes = decision.changes.iter().filter(|change| change.action == action);
         changes.map(|change| &*change.cluster_name).collect()
     };
-    let (stay, go) = (of(Action::Keep), of(Action::Unbind));
+    let (kept_names, released_names) = (names_with(Action::Keep), names_with(Action::Unbind));
     let mut text = String::new();
-    if !stay.is_empty() {
+    if !kept_names.is_empty() {
         text.push_str(&format!(
             "; until that is mended it keeps {}",
-            listing::clusters(stay.into_iter())
+            listing::clusters(kept_names.into_iter())
         ));
     }
-    if !go.is_empty() {
+    if !released_names.is_empty() {
         text.push_str(&format!(
             "; it lets go of {}, gone or being deleted",
-            listing::clusters(go.into_iter())
+            listing::clusters(released_names.into_iter())
         ));
     }
     text

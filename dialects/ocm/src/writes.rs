@@ -17,7 +17,7 @@ use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::kind::{Condition, DecisionGroupStatus};
 use crate::names::{DECISIONS, DECISIONS_PER_OBJECT, PLACEMENT_API_VERSION};
-use crate::plan::{File, Plan};
+use crate::plan::{Plan, PlannedDecision};
 use crate::record::PlacementRecord;
 
 /// The status field with the number of selected clusters.
@@ -66,16 +66,16 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     };
     let mut list = Vec::new();
     if let Some(plan) = &detail.plan {
-        let mut files = Files {
+        let mut writer = DecisionWriter {
             record,
             placement: &decision.demand,
             plan,
             written: BTreeSet::new(),
             list: &mut list,
         };
-        files.create();
-        files.lists();
-        files.metadata();
+        writer.create();
+        writer.lists();
+        writer.metadata();
     }
     if detail.status_changes {
         list.push(placement_status(record, decision, detail));
@@ -113,84 +113,84 @@ fn child<'a>(parent: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
 }
 
 /// Writes the PlacementDecisions of one plan.
-struct Files<'a> {
+struct DecisionWriter<'a> {
     record: &'a PlacementRecord,
     placement: &'a Key,
     plan: &'a Plan,
-    /// The files that an earlier write of the list has created or changed.
+    /// Indices of the planned PlacementDecisions that an earlier write in `list` creates or changes.
     written: BTreeSet<usize>,
     list: &'a mut Vec<Write>,
 }
 
-impl Files<'_> {
+impl DecisionWriter<'_> {
     /// Creates the missing objects without a list: a creation does not write the status.
     fn create(&mut self) {
-        for (index, file) in self
+        for (index, planned) in self
             .plan
-            .files
+            .decisions
             .iter()
             .enumerate()
-            .filter(|(_, file)| file.stored.is_none())
+            .filter(|(_, planned)| planned.stored.is_none())
         {
-            let object = self.fresh(file);
+            let object = self.fresh(planned);
             self.push(index, Verb::Create, "", object);
         }
     }
 
-    /// Writes the lists. If a cluster moves from one list to another, the former list is written after the
-    /// latter. If lists wait for each other in a circle, one of them is first written with both its old and
-    /// its new clusters.
+    /// Writes the lists. If a cluster moves from one list to another, the new list of the cluster is written
+    /// first. If lists wait for each other in a circle, one of them is first written with its new clusters
+    /// and those of its old clusters that stay selected, unless they are too many for one object.
     fn lists(&mut self) {
         let waits = self.waits();
-        let mut open: BTreeSet<usize> = (0..self.plan.files.len())
-            .filter(|&index| self.plan.files[index].list_changes)
+        let mut pending: BTreeSet<usize> = (0..self.plan.decisions.len())
+            .filter(|&index| self.plan.decisions[index].list_changes)
             .collect();
         let mut pushed: BTreeSet<usize> = BTreeSet::new();
-        while let Some(&first) = open.first() {
+        while let Some(&first) = pending.first() {
             let ready = |index: &usize| {
                 waits[*index]
                     .iter()
-                    .all(|other| pushed.contains(other) || !open.contains(other))
+                    .all(|other| pushed.contains(other) || !pending.contains(other))
             };
-            if let Some(index) = open.iter().copied().find(|index| ready(index)) {
-                self.push_list(index, &self.plan.files[index].clusters);
-                open.remove(&index);
+            if let Some(index) = pending.iter().copied().find(|index| ready(index)) {
+                self.push_list(index, &self.plan.decisions[index].clusters);
+                pending.remove(&index);
                 pushed.insert(index);
                 continue;
             }
-            let index = open
+            let index = pending
                 .iter()
                 .copied()
                 .find(|index| !pushed.contains(index))
                 .unwrap_or(first);
-            let both = self.old_and_new(index);
+            let merged = self.old_and_new(index);
             pushed.insert(index);
-            if both.len() <= DECISIONS_PER_OBJECT {
-                self.push_list(index, &both);
+            if merged.len() <= DECISIONS_PER_OBJECT {
+                self.push_list(index, &merged);
             } else {
-                self.push_list(index, &self.plan.files[index].clusters);
-                open.remove(&index);
+                self.push_list(index, &self.plan.decisions[index].clusters);
+                pending.remove(&index);
             }
         }
     }
 
-    /// For every file, the other files that will list a cluster that the file lists now.
+    /// For every planned PlacementDecision, the others that will list one of its present clusters.
     fn waits(&self) -> Vec<BTreeSet<usize>> {
-        let files = &self.plan.files;
-        let future: BTreeMap<&str, usize> = files
+        let decisions = &self.plan.decisions;
+        let future: BTreeMap<&str, usize> = decisions
             .iter()
             .enumerate()
-            .flat_map(|(index, file)| file.clusters.iter().map(move |name| (&**name, index)))
+            .flat_map(|(index, planned)| planned.clusters.iter().map(move |name| (&**name, index)))
             .collect();
-        let listed = |file: &File| -> Vec<Arc<str>> {
-            let stored = file.stored.iter().flat_map(|stored| &stored.clusters);
+        let listed = |planned: &PlannedDecision| -> Vec<Arc<str>> {
+            let stored = planned.stored.iter().flat_map(|stored| &stored.clusters);
             stored.map(|cluster| Arc::clone(&cluster.name)).collect()
         };
-        files
+        decisions
             .iter()
             .enumerate()
-            .map(|(index, file)| {
-                let moved = listed(file)
+            .map(|(index, planned)| {
+                let moved = listed(planned)
                     .into_iter()
                     .filter_map(|name| future.get(&*name).copied());
                 moved.filter(|&other| other != index).collect()
@@ -198,12 +198,18 @@ impl Files<'_> {
             .collect()
     }
 
-    /// The clusters that the file will list, and the clusters that it lists now and another file will list.
+    /// The clusters that the PlacementDecision at `index` will list, and its present clusters that stay
+    /// selected.
     fn old_and_new(&self, index: usize) -> Vec<Arc<str>> {
-        let selected: BTreeSet<&Arc<str>> = self.plan.files.iter().flat_map(|file| &file.clusters).collect();
-        let file = &self.plan.files[index];
-        let mut names: BTreeSet<Arc<str>> = file.clusters.iter().cloned().collect();
-        let stored = file
+        let selected: BTreeSet<&Arc<str>> = self
+            .plan
+            .decisions
+            .iter()
+            .flat_map(|planned| &planned.clusters)
+            .collect();
+        let planned = &self.plan.decisions[index];
+        let mut names: BTreeSet<Arc<str>> = planned.clusters.iter().cloned().collect();
+        let stored = planned
             .stored
             .iter()
             .flat_map(|stored| &stored.clusters)
@@ -214,71 +220,71 @@ impl Files<'_> {
 
     /// Repairs labels and owners of existing objects.
     fn metadata(&mut self) {
-        for (index, file) in self
+        for (index, planned) in self
             .plan
-            .files
+            .decisions
             .iter()
             .enumerate()
-            .filter(|(_, file)| file.metadata_changes)
+            .filter(|(_, planned)| planned.metadata_changes)
         {
-            let mut object = self.current(file);
-            if file.list_changes {
-                put_list(&mut object, &file.clusters);
+            let mut object = self.current(planned);
+            if planned.list_changes {
+                put_list(&mut object, &planned.clusters);
             }
-            self.mend(file, &mut object);
+            self.mend(planned, &mut object);
             self.push(index, Verb::Update, "", object);
         }
     }
 
     fn push_list(&mut self, index: usize, clusters: &[Arc<str>]) {
-        let mut object = self.current(&self.plan.files[index]);
+        let mut object = self.current(&self.plan.decisions[index]);
         put_list(&mut object, clusters);
         self.push(index, Verb::Update, "status", object);
     }
 
     fn push(&mut self, index: usize, verb: Verb, subresource: &'static str, object: Value) {
-        let file = &self.plan.files[index];
+        let planned = &self.plan.decisions[index];
         let first = self.written.insert(index);
-        let base = file
+        let base = planned
             .stored
             .as_ref()
             .filter(|_| first)
             .map(|stored| stored.object.revision());
         self.list.push(Write {
             verb,
-            key: file.key.clone(),
+            key: planned.key.clone(),
             subresource,
             object,
             base,
         });
     }
 
-    /// The present object, or the object that an earlier write of the list creates.
-    fn current(&self, file: &File) -> Value {
-        match &file.stored {
+    /// The present object, or the object that an earlier write in `list` creates.
+    fn current(&self, planned: &PlannedDecision) -> Value {
+        match &planned.stored {
             Some(stored) => without_revision(stored.object.parse()),
-            None => self.fresh(file),
+            None => self.fresh(planned),
         }
     }
 
-    fn fresh(&self, file: &File) -> Value {
+    fn fresh(&self, planned: &PlannedDecision) -> Value {
         let mut object = json!({
             "apiVersion": PLACEMENT_API_VERSION,
             "kind": "PlacementDecision",
-            "metadata": {"name": &*file.key.name, "namespace": &*file.key.namespace},
+            "metadata": {"name": &*planned.key.name, "namespace": &*planned.key.namespace},
         });
-        self.mend(file, &mut object);
+        self.mend(planned, &mut object);
         object
     }
 
     /// Sets the labels and the owner.
-    fn mend(&self, file: &File, object: &mut Value) {
+    fn mend(&self, planned: &PlannedDecision, object: &mut Value) {
         let metadata = child(object, "metadata");
         let labels = metadata.entry("labels").or_insert_with(|| json!({}));
         if !labels.is_object() {
             *labels = json!({});
         }
-        for (key, value) in file.labels(&self.placement.name) {
+        for (key, value) in planned.labels(&self.placement.name) {
             labels[key] = value.into();
         }
         let uid = self.record.object.meta().uid();
@@ -322,7 +328,7 @@ fn placement_status(record: &PlacementRecord, decision: &Decision, detail: &Deta
     let mut object = without_revision(record.object.parse());
     let status = child(&mut object, "status");
     if let Some(plan) = &detail.plan {
-        // An absent 0 stays absent: another writer omits it, and would remove it again.
+        // A missing count is not set to 0: other writers omit a count of 0, and would remove it again.
         if plan.selected > 0 || status.contains_key(SELECTED) {
             status.insert(SELECTED.to_owned(), plan.selected.into());
         }

@@ -1,8 +1,9 @@
 //! Time of one decision, by number of Clusters: `cargo run --release -p berth-dialect-openmcp --example
 //! bench-openmcp`.
 //!
-//! Four purposes, Clusters in 200 namespaces, three labels each, one in ten Exclusive, one in twenty being
-//! deleted, two requests on each. Times are medians; "fold" is one binding taken in after a fork.
+//! Half of the Clusters have the purpose `workload`, a quarter `mcp`, a quarter `onboarding`. They are in 200
+//! namespaces, with three labels each; one in ten is Exclusive, one in twenty is being deleted, and two
+//! requests use each. Times are medians; "fold" is the time of folding one changed Cluster after a fork.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use berth_dialect_openmcp::names::{API_VERSION, CLUSTERS, REQUESTS};
 use berth_dialect_testing::bench::{fold, median};
 use serde_json::{Value, json};
 
-/// As in the program.
+/// The allocator of the program `berth`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -80,7 +81,7 @@ fn decide(inventory: &dyn Inventory, name: &str) -> Duration {
     })
 }
 
-/// The median time of folding one binding while a reader holds the previous snapshot.
+/// The median time of folding one changed Cluster while the previous snapshot is alive.
 fn fold_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
     let mut turn = 0;
     median(|| {

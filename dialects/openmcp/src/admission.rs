@@ -1,7 +1,7 @@
 //! The admission rule beyond the kinds' own validation (docs/systems/openmcp.md, "What is guarded"): only
-//! the scheduler changes the granted Cluster of a request, and requests' finalizers on Clusters. All other
-//! fields are free: other finalizers, the rest of the status (providers report on Clusters), and labels. So
-//! are deletions.
+//! the scheduler changes the grant in the status of a request, its own finalizer on requests, and requests'
+//! finalizers on Clusters. All other fields are free: other finalizers, the rest of the status (providers
+//! report on Clusters), and labels. Deletions are free as well.
 //!
 //! A Cluster may be *created* with finalizers of requests: an object restored from a backup has them, and no
 //! decision depends on an object that did not exist.
@@ -177,9 +177,9 @@ mod tests {
             assert!(message.contains(part), "{message}");
             assert_eq!(review(ACTOR, REQUESTS, Some(&old), &new), Ok(()));
         }
-        let mut both = old.clone();
-        both["status"] = json!({});
-        let message = review("alice", REQUESTS, Some(&old), &both).unwrap_err();
+        let mut without_status = old.clone();
+        without_status["status"] = json!({});
+        let message = review("alice", REQUESTS, Some(&old), &without_status).unwrap_err();
         assert_eq!(
             message,
             "clusterrequests.clusters.openmcp.cloud \"batch\" is forbidden: status.cluster: Forbidden: it says which \
@@ -221,28 +221,28 @@ mod tests {
 
     #[test]
     fn uses_of_a_cluster_are_counted_by_the_scheduler_alone() {
-        let with = |names: &[&str]| object(json!(names), json!({"phase": "Ready"}));
-        let used = with(&[
+        let with_finalizers = |names: &[&str]| object(json!(names), json!({"phase": "Ready"}));
+        let used = with_finalizers(&[
             "request.clusters.openmcp.cloud/1",
             "gardener.clusters.openmcp.cloud/cluster",
         ]);
         for (new, part) in [
             (
-                with(&[]),
+                with_finalizers(&[]),
                 Some(
                     "metadata.finalizers[request.clusters.openmcp.cloud/1]: Forbidden: it says that a request",
                 ),
             ),
             (
-                with(&[
+                with_finalizers(&[
                     "request.clusters.openmcp.cloud/1",
                     "request.clusters.openmcp.cloud/2",
                 ]),
                 Some("metadata.finalizers[request.clusters.openmcp.cloud/2]"),
             ),
-            (with(&["request.clusters.openmcp.cloud/1"]), None),
+            (with_finalizers(&["request.clusters.openmcp.cloud/1"]), None),
             (
-                with(&["a.example.com/x", "request.clusters.openmcp.cloud/1"]),
+                with_finalizers(&["a.example.com/x", "request.clusters.openmcp.cloud/1"]),
                 None,
             ),
         ] {

@@ -34,7 +34,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The default scope under `rules`. It was Namespaced before v0.14.
+    /// The default scope under `rules`. Before v0.14, openMCP's default was Namespaced.
     #[must_use]
     pub const fn by(rules: Rules) -> Self {
         match rules {
@@ -122,8 +122,8 @@ pub struct Template {
     pub generate_name: Option<String>,
     /// The field `metadata.namespace`, if it is set.
     pub namespace: Option<Arc<str>>,
-    /// The field `metadata.labels`, with a default for the label by which a Cluster is deleted with its last
-    /// request.
+    /// The field `metadata.labels`, with a default for the label that makes openMCP delete a Cluster with its
+    /// last request.
     pub labels: BTreeMap<String, String>,
     /// The field `metadata.annotations`.
     pub annotations: BTreeMap<String, String>,
@@ -135,8 +135,8 @@ pub struct Template {
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
 impl Config {
-    /// Reads `spec`, the dialect's part of a SchedulerConfiguration, which is at `path`. `None` if it is
-    /// absent, so that there is no configuration.
+    /// Reads `spec`, the dialect's part of a SchedulerConfiguration, which is at `path`. Returns `None`
+    /// if `spec` is null: there is no configuration.
     ///
     /// # Errors
     /// All errors in `spec`.
@@ -148,8 +148,8 @@ impl Config {
         let (mut form, _) = SCHEMA.read_known::<Form>(spec, path);
         let scheduler = std::mem::take(&mut form.value.scheduler);
         let selectors = &scheduler.selectors;
-        let clusters = compiled(&mut form, &selectors.clusters, "scheduler.selectors.clusters");
-        let requests = compiled(&mut form, &selectors.requests, "scheduler.selectors.requests");
+        let clusters = compile_selector(&mut form, &selectors.clusters, "scheduler.selectors.clusters");
+        let requests = compile_selector(&mut form, &selectors.requests, "scheduler.selectors.requests");
         let purposes = read_purposes(&mut form, scheduler.purpose_mappings, clusters.as_ref());
         form.finish(|_| {
             Some(Self {
@@ -181,7 +181,7 @@ impl Mapping {
 }
 
 /// Compiles the selector at `path`. If it is invalid, adds an error and returns `None`.
-fn compiled(form: &mut ReadValue<Form>, selector: &LabelSelector, path: &str) -> Option<Selector> {
+fn compile_selector(form: &mut ReadValue<Form>, selector: &LabelSelector, path: &str) -> Option<Selector> {
     match Selector::compile(selector, path) {
         Ok(selector) => Some(selector),
         Err(errors) => {
@@ -202,13 +202,13 @@ fn read_purposes(
         if purpose.is_empty() {
             form.refuse(FieldError::invalid(path, "", "a purpose may not be empty"));
         }
-        let at = format!("{path}.{purpose}");
+        let entry_path = format!("{path}.{purpose}");
         let Some(mapping) = mapping else {
             let detail = "give the purpose a template, or take it out";
-            form.refuse(FieldError::required(at, detail));
+            form.refuse(FieldError::required(entry_path, detail));
             continue;
         };
-        if let Some(mapping) = purpose::read(form, &purpose, mapping, &at, clusters) {
+        if let Some(mapping) = purpose::read(form, &purpose, mapping, &entry_path, clusters) {
             purposes.insert(purpose, Arc::new(mapping));
         }
     }

@@ -34,12 +34,12 @@ impl Fleet {
     /// Decides the request in `ask`.
     pub(crate) fn decide_request(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let request = self.request(ask.demand)?;
-        let case = DecisionParts {
+        let parts = DecisionParts {
             fleet: self,
             request,
             ask,
         };
-        Some(case.judge())
+        Some(parts.judge())
     }
 
     /// The binding of a request: the Clusters with its finalizer, and the Cluster in its status, if that
@@ -102,13 +102,13 @@ impl<'a> DecisionParts<'a> {
     fn keep(
         &self,
         granted: &GrantedCluster,
-        meaning: Option<(&Config, &Mapping)>,
+        settings: Option<(&Config, &Mapping)>,
     ) -> Result<Decision, ChoiceRefusal> {
         self.must_be_kept(granted)?;
         let place = &granted.place;
-        let run = self.run(meaning);
+        let run = self.run(settings);
         let Some((candidate, row)) = self.fleet.find(place) else {
-            return Ok(self.remake(granted, meaning, run));
+            return Ok(self.remake(granted, settings, run));
         };
         let step = if self.fleet.holds(&self.request.wants.holder, place) {
             Step::None
@@ -123,32 +123,32 @@ impl<'a> DecisionParts<'a> {
         if step == Step::Join && self.fleet.config.is_none() {
             return Ok(self.without_a_run(Outcome::Invalid, "ConfigInvalid"));
         }
-        Ok(self.granted(place.clone(), step, Some(candidate), run))
+        Ok(self.grant(place.clone(), step, Some(candidate), run))
     }
 
     /// The decision on a request whose granted Cluster does not exist or cannot be parsed.
     fn remake(
         &self,
         granted: &GrantedCluster,
-        meaning: Option<(&Config, &Mapping)>,
+        settings: Option<(&Config, &Mapping)>,
         run: PipelineRun,
     ) -> Decision {
         let place = &granted.place;
-        match (self.fleet.config.as_deref(), meaning) {
+        match (self.fleet.config.as_deref(), settings) {
             (None, _) => self.without_a_run(Outcome::Invalid, "ConfigInvalid"),
             _ if self.fleet.cluster(place).is_some() => {
                 self.conflict(format!("cluster {place} cannot be read: mend it first"), run)
             }
             (Some(config), None) => self.unknown_purpose(config),
-            (Some(_), Some(_)) => self.granted(place.clone(), Step::Recreate, None, run),
+            (Some(_), Some(_)) => self.grant(place.clone(), Step::Recreate, None, run),
         }
     }
 
     fn schedule(&self, config: &Config, mapping: &Mapping) -> Result<Decision, ChoiceRefusal> {
         let run = self.run(Some((config, mapping)));
-        if let Some((candidate, place)) = self.recovered(&run.0) {
+        if let Some((candidate, place)) = self.recover(&run.0) {
             self.must_be(&place)?;
-            return Ok(self.granted(place, Step::None, Some(candidate), run));
+            return Ok(self.grant(place, Step::None, Some(candidate), run));
         }
         let picked = match self.ask.chosen {
             Some(names) => Some(self.choose(names, &run.0)?),
@@ -156,18 +156,18 @@ impl<'a> DecisionParts<'a> {
         };
         if let Some(candidate) = picked {
             let place = self.fleet.row(candidate).place().clone();
-            return Ok(self.granted(place, Step::Join, Some(candidate), run));
+            return Ok(self.grant(place, Step::Join, Some(candidate), run));
         }
         let place = match self.new_place(mapping) {
             Ok(place) => place,
-            Err(error) => return Ok(self.failed(Outcome::Invalid, "ConfigInvalid", error.to_string(), run)),
+            Err(error) => return Ok(self.fail(Outcome::Invalid, "ConfigInvalid", error.to_string(), run)),
         };
         if self.fleet.cluster(&place).is_none() {
-            return Ok(self.granted(place, Step::Create, None, run));
+            return Ok(self.grant(place, Step::Create, None, run));
         }
         match self.fleet.find(&place) {
             Some((candidate, _)) if self.fleet.holds(&self.request.wants.holder, &place) => {
-                Ok(self.granted(place, Step::None, Some(candidate), run))
+                Ok(self.grant(place, Step::None, Some(candidate), run))
             }
             _ => {
                 let message = format!(
@@ -180,7 +180,7 @@ impl<'a> DecisionParts<'a> {
 
     /// The Cluster that already has the finalizer of a request whose status was lost: the first one in
     /// scope, even if other filters refuse it now.
-    fn recovered(&self, solved: &PipelineOutcome) -> Option<(Ix, Place)> {
+    fn recover(&self, solved: &PipelineOutcome) -> Option<(Ix, Place)> {
         let places = self.fleet.held_by(&self.request.wants.holder);
         places
             .filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))
@@ -213,7 +213,7 @@ impl<'a> DecisionParts<'a> {
         Ok(place)
     }
 
-    /// The seed, which differs between requests even if callers pass the same one.
+    /// The seed of random choices. It differs between requests even if callers pass equal seeds.
     fn seed(&self) -> u64 {
         let holder = self.request.wants.holder.bytes();
         holder.fold(self.ask.seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -221,8 +221,8 @@ impl<'a> DecisionParts<'a> {
         })
     }
 
-    fn run(&self, meaning: Option<(&Config, &Mapping)>) -> PipelineRun {
-        Request::new(self.fleet, self.request, meaning).solve(self.seed())
+    fn run(&self, settings: Option<(&Config, &Mapping)>) -> PipelineRun {
+        Request::new(self.fleet, self.request, settings).solve(self.seed())
     }
 
     fn unknown_purpose(&self, config: &Config) -> Decision {
@@ -241,14 +241,14 @@ impl<'a> DecisionParts<'a> {
             self.request.wants.purpose
         );
         let run = (PipelineOutcome::default(), Vec::new());
-        self.failed(Outcome::Invalid, "UnknownPurpose", message, run)
+        self.fail(Outcome::Invalid, "UnknownPurpose", message, run)
     }
 
     fn conflict(&self, message: String, run: PipelineRun) -> Decision {
-        self.failed(Outcome::Unschedulable, "ClusterConflict", message, run)
+        self.fail(Outcome::Unschedulable, "ClusterConflict", message, run)
     }
 
-    fn failed(&self, outcome: Outcome, reason: &'static str, message: String, run: PipelineRun) -> Decision {
+    fn fail(&self, outcome: Outcome, reason: &'static str, message: String, run: PipelineRun) -> Decision {
         let mut decision = self.after_a_run(outcome, reason, run);
         let current = decision.current.iter();
         let granted = self.request.status.cluster.as_ref();
@@ -265,7 +265,7 @@ impl<'a> DecisionParts<'a> {
         decision
     }
 
-    fn granted(&self, place: Place, step: Step, picked: Option<Ix>, run: PipelineRun) -> Decision {
+    fn grant(&self, place: Place, step: Step, picked: Option<Ix>, run: PipelineRun) -> Decision {
         let request = self.request;
         let name = self.fleet.name_of(&place);
         let lacks = self.fleet.find(&place).is_some_and(|(_, row)| {
@@ -289,9 +289,13 @@ impl<'a> DecisionParts<'a> {
             .current
             .iter()
             .map(|current| {
-                let this = *current.cluster_name == *name;
-                known |= this;
-                change(Action::Keep, current, if this { GRANTED } else { current.state })
+                let is_this = *current.cluster_name == *name;
+                known |= is_this;
+                change(
+                    Action::Keep,
+                    current,
+                    if is_this { GRANTED } else { current.state },
+                )
             })
             .collect();
         if !known {
@@ -361,7 +365,7 @@ impl<'a> DecisionParts<'a> {
                 .map(|current| change(Action::Keep, current, current.state))
                 .collect(),
             current,
-            // The finalizer on a Cluster guards its capacity, so that no fence is needed.
+            // The finalizer on a Cluster guards its capacity, so no fence is needed.
             fences: Vec::new(),
             due_at: None,
             now: self.ask.now,

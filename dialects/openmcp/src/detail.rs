@@ -4,7 +4,7 @@ use crate::config::Strategy;
 use crate::fleet::Place;
 use crate::release::Release;
 
-/// Data for the sentences and writes of a decision, in addition to its indices.
+/// Data for the sentences and writes of a decision.
 #[derive(Debug)]
 pub(crate) struct Detail {
     /// Plan for the request.

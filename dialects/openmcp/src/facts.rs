@@ -1,4 +1,4 @@
-//! Facts that a Cluster reports: version, profile, purposes, tenancy, and the address of its API server.
+//! Facts about a Cluster: version, profile, purposes, tenancy, and the address of its API server.
 
 use berth_dialect_contract::{Access, Facts};
 use serde::Deserialize;

@@ -1,5 +1,5 @@
 //! The inventory: Clusters as rows in the order of namespace and name, requests, uses of Clusters, and the
-//! configuration. All are copied on write.
+//! configuration. All collections are copied on write.
 
 mod fold;
 mod intern;
@@ -82,7 +82,7 @@ pub(crate) struct Fleet {
     /// The Clusters, by place.
     pub(crate) rows: Vector<Row>,
     /// The Clusters that cannot be parsed, which still occupy their names and have finalizers.
-    unread: OrdMap<Place, Arc<Object>>,
+    unparsed: OrdMap<Place, Arc<Object>>,
     /// The Clusters with the finalizer of each holder.
     holders: HashMap<Arc<str>, OrdSet<Place>>,
     /// The requests.
@@ -107,7 +107,7 @@ impl Fleet {
         self.rows.binary_search_by(|row| row.place().cmp(place))
     }
 
-    /// The candidate at `place`.
+    /// The Cluster at `place`, as a candidate and its row.
     pub(crate) fn find(&self, place: &Place) -> Option<(Ix, &Row)> {
         let position = self.position(place).ok()?;
         Some((Ix::try_from(position).ok()?, self.rows.get(position)?))
@@ -127,7 +127,7 @@ impl Fleet {
     pub(crate) fn cluster(&self, place: &Place) -> Option<&Arc<Object>> {
         match self.find(place) {
             Some((_, row)) => Some(&row.record.object),
-            None => self.unread.get(place),
+            None => self.unparsed.get(place),
         }
     }
 
@@ -136,9 +136,9 @@ impl Fleet {
         self.holders.get(holder).into_iter().flatten()
     }
 
-    /// The requests that are granted the Cluster at `place`, or whose finalizer it carries, in order.
+    /// The requests that are granted the Cluster at `place`, or have a finalizer on it, in order.
     pub(crate) fn requests_on(&self, place: &Place) -> BTreeSet<Key> {
-        let granted = fold::at(&self.by_cluster, place);
+        let granted = fold::keys_of(&self.by_cluster, place);
         let cluster = self.cluster(place);
         let holders = cluster.into_iter().flat_map(|cluster| holders_of(cluster.meta()));
         let holding = holders.filter_map(|holder| self.holder(holder));
@@ -177,7 +177,7 @@ impl Fleet {
         }
     }
 
-    /// The rules in force, with the reason. `None` without a configuration, since nothing is decided then.
+    /// The rules in force, with the reason. `None` without a configuration: no request is decided then.
     pub(crate) fn in_force(&self) -> Option<InForce> {
         let config = self.config.as_ref()?;
         let rules = self.rules();

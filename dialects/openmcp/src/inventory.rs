@@ -180,8 +180,8 @@ impl Words for Fleet {
 }
 
 impl Control for Fleet {
-    /// Returns a pace of one decision at a time, as in openMCP: two requests decided at once would each get
-    /// a new Cluster where one is enough for both.
+    /// Returns a pace of one decision at a time, as in openMCP: if two requests were decided at once, each
+    /// would get a new Cluster even if one is enough for both.
     fn pace(&self) -> Pace {
         Pace {
             parallel: 1,
@@ -191,8 +191,8 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// Proposes to delete the Cluster and to remove the grants, so that a plan shows where the requests
-    /// would go: a request keeps its Cluster for ever.
+    /// Proposes to delete the Cluster and to remove its grants, because a request keeps its Cluster for ever.
+    /// A plan then shows where the requests would go.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         let place = Place::parse(cluster_name)?;
         self.find(&place)?;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::Kind;
 
-/// Every kind that decisions read, in the order of discovery.
+/// The kinds that decisions read, and ClusterProfile, in the order of discovery.
 #[must_use]
 pub fn all() -> Vec<Arc<dyn Kind>> {
     vec![
@@ -22,7 +22,7 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// The kinds that decisions do not read, but that the system's own programs use.
+/// Further kinds that decisions do not read, but that the system's own programs use.
 #[must_use]
 pub fn further() -> Vec<Arc<dyn Kind>> {
     vec![Arc::new(access_request::AccessRequestKind)]

@@ -22,18 +22,19 @@ pub const PROFILES: GroupResource = GroupResource::new(GROUP, "clusterprofiles")
 /// The scheduler's finalizer on a ClusterRequest.
 pub const REQUEST_FINALIZER: &str = "clusters.openmcp.cloud/request";
 /// Prefix of requests' finalizers on a Cluster: every request that uses the Cluster has one, which ends with
-/// its uid.
+/// the uid of the request.
 pub const USE_FINALIZER: &str = "request.clusters.openmcp.cloud/";
-/// The label by which a Cluster is deleted with its last request, if its value is exactly `true`.
+/// The label that requests the deletion of a Cluster with its last request, if its value is exactly `true`.
 pub const DELETE_LABEL: &str = "clusters.openmcp.cloud/delete-without-requests";
-/// The label of a request that requests a random name for a new Cluster instead of a hash, if its value is
+/// The label of a ClusterRequest whose new Cluster gets a random name instead of a hash, if its value is
 /// `true`.
 pub const RANDOM_LABEL: &str = "clusters.openmcp.cloud/randomize-cluster-name";
 /// Prefix of labels and annotations that are copied from a request to its exclusive Cluster.
 pub const PASSED_ON: &str = "metadata.open-control-plane.io/";
 /// The label of Clusters with the name of their provider.
 pub const PROVIDER_LABEL: &str = "clusters.openmcp.cloud/provider";
-/// The annotation with the operation on a request: `ignore`, or `reconcile` for a single time.
+/// The annotation with the operation on a request: `ignore`, or `reconcile`, which the scheduler
+/// removes again.
 pub const OPERATION_ANNOTATION: &str = "openmcp.cloud/operation";
 
 /// The phase of a request with a granted Cluster.

@@ -120,8 +120,8 @@ pub(crate) fn hash(text: &str) -> String {
         .collect()
 }
 
-/// The holder: the name of a request in its finalizers. It is the request's uid, or its namespace and name
-/// if it has no uid, as in files.
+/// The holder: the name of a request in its finalizers. It is the request's uid. A request without a uid,
+/// from a file, has its namespace and name as holder, or their hash if they are too long.
 #[must_use]
 pub(crate) fn holder(uid: &str, namespace: &str, name: &str) -> String {
     if !uid.is_empty() {

@@ -29,19 +29,19 @@ pub(crate) fn remedies(
         ))],
         Code::PurposeMismatch => {
             let text = format!("add \"{purpose}\" to spec.purposes of");
-            vec![edited(row, &text, |cluster| {
+            vec![edit_cluster(row, &text, |cluster| {
                 push(&mut cluster["spec"]["purposes"], json!(purpose));
             })]
         }
-        Code::SelectorMismatch => labelled(fleet, request, row),
-        Code::OutOfScope => vec![configured(
+        Code::SelectorMismatch => label_cluster(fleet, request, row),
+        Code::OutOfScope => vec![configure(
             "set scope to Cluster in the configuration of openmcp, so that every namespace is looked in"
                 .to_owned(),
             json!({"scope": "Cluster"}),
         )],
         Code::Full => {
             let room = row.used + 1;
-            vec![configured(
+            vec![configure(
                 format!(
                     "raise tenancyCount of purpose \"{purpose}\" to {room} in the configuration of openmcp"
                 ),
@@ -51,7 +51,7 @@ pub(crate) fn remedies(
         Code::NeedsOwn => vec![Remedy::none(format!(
             "purpose \"{purpose}\" shares no cluster (template.spec.tenancy Exclusive): another one is made"
         ))],
-        Code::Exclusive => vec![edited(row, "set spec.tenancy to Shared of", |cluster| {
+        Code::Exclusive => vec![edit_cluster(row, "set spec.tenancy to Shared of", |cluster| {
             cluster["spec"]["tenancy"] = "Shared".into();
         })],
         Code::Terminating => vec![Remedy::none(
@@ -60,12 +60,12 @@ pub(crate) fn remedies(
     }
 }
 
-fn edited(row: &Row, what: &str, change: impl FnOnce(&mut Value)) -> Remedy {
+fn edit_cluster(row: &Row, what: &str, change: impl FnOnce(&mut Value)) -> Remedy {
     let edit = Edit::of(row.place().key(), &row.record.object, change);
     Remedy::new(Whose::Target, format!("{what} Cluster {}", row.place()), edit)
 }
 
-fn labelled(fleet: &Fleet, request: &Record, row: &Row) -> Vec<Remedy> {
+fn label_cluster(fleet: &Fleet, request: &Record, row: &Row) -> Vec<Remedy> {
     let selector = fleet.mapping(request).map(|mapping| &mapping.selector);
     let have = row.record.object.meta().labels();
     let Some(changes) = selector.and_then(|selector| labels::to_match(selector, have)) else {
@@ -80,7 +80,7 @@ fn labelled(fleet: &Fleet, request: &Record, row: &Row) -> Vec<Remedy> {
 }
 
 /// A remedy that changes the scheduler's part of the stored configuration.
-fn configured(text: String, scheduler: Value) -> Remedy {
+fn configure(text: String, scheduler: Value) -> Remedy {
     let edit = Edit::Merge {
         key: config::key(DIALECT),
         patch: json!({"spec": {DIALECT: {"scheduler": scheduler}}}),

@@ -1,5 +1,5 @@
-//! One request to the fleet: the rows in one list, and the request's requirements in the fleet's own
-//! numbers.
+//! One request to the fleet: the rows in one list, and the request's requirements with names replaced by the
+//! fleet's interned numbers.
 
 use berth_dialect_columns::LabelTest;
 use berth_scheduling::Ix;
@@ -16,11 +16,11 @@ pub(crate) enum SharingMode {
     UpTo(u32),
 }
 
-/// The requirements of one request, in the numbers of the fleet.
+/// The requirements of one request, with names replaced by the fleet's interned numbers.
 pub(crate) struct Request<'a> {
     /// The candidates, by index.
     pub(crate) rows: Vec<&'a Row>,
-    /// Whether each list of purposes contains the purpose; empty if the purpose is not configured.
+    /// Whether each list of purposes contains the request's purpose, by number of the list.
     pub(crate) purposes: Vec<bool>,
     /// Whether the configuration defines the purpose.
     pub(crate) understood: bool,
@@ -36,21 +36,21 @@ pub(crate) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Creates the request to the fleet from the record `request`. Without a configuration and a mapping
-    /// (`meaning`), no Cluster fits.
-    pub(crate) fn new(fleet: &'a Fleet, request: &Record, meaning: Option<(&Config, &Mapping)>) -> Self {
+    /// (`settings`), no Cluster fits.
+    pub(crate) fn new(fleet: &'a Fleet, request: &Record, settings: Option<(&Config, &Mapping)>) -> Self {
         let namespace = request.object.meta().namespace();
         let places = fleet.held_by(&request.wants.holder);
         Self {
             rows: fleet.rows.iter().collect(),
-            purposes: fleet.names.purposes.with(&request.wants.purpose),
-            understood: meaning.is_some(),
-            selector: meaning
+            purposes: fleet.names.purposes.lists_with(&request.wants.purpose),
+            understood: settings.is_some(),
+            selector: settings
                 .map(|(_, mapping)| LabelTest::new(&mapping.selector, &fleet.names.labels))
                 .unwrap_or_default(),
-            namespace: meaning
+            namespace: settings
                 .and_then(|(config, mapping)| config.within(mapping, namespace, fleet.rules()))
                 .map(|namespace| fleet.names.namespaces.find(namespace)),
-            sharing: match meaning.map(|(_, mapping)| mapping.tenancy) {
+            sharing: match settings.map(|(_, mapping)| mapping.tenancy) {
                 Some(Tenancy::Exclusive) => SharingMode::Never,
                 Some(Tenancy::Shared(limit)) => SharingMode::UpTo(limit.unwrap_or(u32::MAX)),
                 None => SharingMode::UpTo(u32::MAX),
@@ -58,7 +58,7 @@ impl<'a> Request<'a> {
             own: places
                 .filter_map(|place| fleet.find(place).map(|(candidate, _)| candidate))
                 .collect(),
-            strategy: meaning.map(|(config, _)| config.strategy).unwrap_or_default(),
+            strategy: settings.map(|(config, _)| config.strategy).unwrap_or_default(),
         }
     }
 

@@ -26,7 +26,7 @@ impl Request<'_> {
         };
         let mut scorers = Vec::new();
         if self.strategy == Strategy::Balanced && !feasible.is_empty() {
-            // The column is for information only: the fewest requests rank first, and nothing is added up.
+            // The column is for information only: the fewest requests rank first, and there are no totals.
             let values = feasible
                 .iter()
                 .map(|&candidate| Some(i64::from(self.others(candidate))));

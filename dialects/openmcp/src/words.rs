@@ -58,7 +58,7 @@ pub(crate) fn refusal(fleet: &Fleet, request: &Record, candidate: Ix, reason: Re
     }
 }
 
-/// Reason why a feasible Cluster was not picked.
+/// The token and the sentence for a feasible Cluster that was not picked.
 pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (&'static str, String) {
     let detail = decision.detail::<Detail>();
     let strategy = detail.map(|detail| detail.strategy).unwrap_or_default();
@@ -119,7 +119,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             Step::Recreate => format!("{place} is gone and made again"),
         },
         Plan::Fail { message, .. } => message.clone(),
-        Plan::Release(release) => released(release),
+        Plan::Release(release) => release_text(release),
         Plan::Nothing if decision.outcome == Outcome::Ignored => {
             if request.wants.operation == Operation::Ignore {
                 "the request is annotated openmcp.cloud/operation=ignore".to_owned()
@@ -140,7 +140,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     }
 }
 
-fn released(release: &Release) -> String {
+fn release_text(release: &Release) -> String {
     let names = |deleted: bool| -> Vec<String> {
         let matching = release
             .leaves

@@ -3,8 +3,8 @@
 //!
 //! To grant a Cluster, the request first gets the scheduler's finalizer. Then the Cluster gets the finalizer
 //! of the request, or is created with it, so that the request is bound. The status is written last. Each
-//! update is an edit of the stored object and is guarded by its revision, so that of two requests for the
-//! last place on a Cluster, one is decided again.
+//! update is an edit of the stored object and is guarded by its revision: if two requests compete for the
+//! last room on a Cluster, one of them is decided again.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     list
 }
 
-/// The condition for the request's status; `None` where it has none.
+/// The condition for the request's status; `None` if the decision sets no condition.
 pub(crate) fn cause(request: &Record, decision: &Decision) -> Option<Value> {
     let (status, reason, message) = match &decision.detail::<Detail>()?.plan {
         Plan::Grant { place, .. } => ("True", GRANTED, format!("cluster {place} is granted")),
@@ -241,7 +241,7 @@ fn status(request: &Record, decision: &Decision, mut object: Value, place: Optio
     }
 }
 
-/// Adds all writes by which a deleted request releases its Clusters.
+/// Adds all writes that release the Clusters of a deleted request.
 fn release(fleet: &Fleet, request: &Record, decision: &Decision, release: &Release, list: &mut Vec<Write>) {
     let finalizer = format!("{USE_FINALIZER}{}", request.wants.holder);
     for (place, deleted) in &release.leaves {

@@ -1,5 +1,5 @@
-//! Flags of single systems, which the program includes: users with a role (docs/concepts.md, "Actors"), and
-//! guarded resources.
+//! Flags of the program for single systems: users with a role (docs/concepts.md, "Actors"), and guarded
+//! resources.
 
 use berth_apimachinery::GroupResource;
 use berth_apimachinery::selector::Selector;
@@ -72,8 +72,8 @@ impl ActorArgs {
         }
     }
 
-    /// Checks that these settings work behind a hub: synced objects are copied from the hub, and must be of
-    /// the kinds in `known`.
+    /// Checks that these settings work behind a hub: synced objects are copied from the hub, and their
+    /// resources must be in `known`.
     ///
     /// # Errors
     /// When a resource to be synced is not in `known`.

@@ -47,7 +47,7 @@ static REGISTERED: RwLock<Vec<Arc<dyn Dialect>>> = RwLock::new(Vec::new());
 #[error("there is a system called {0:?} already")]
 pub struct NameTaken(pub &'static str);
 
-/// Adds a system to the list. Earlier copies of the list do not include it, so that a program should
+/// Adds a system to the list. Earlier copies of the list do not include the system, so a program should
 /// register its systems first.
 ///
 /// # Errors

@@ -17,15 +17,15 @@ pub struct Settings {
     pub fleet_rollout_users: Vec<String>,
     /// The users that act as kcp's coordination controllers.
     pub kcp_coordination_users: Vec<String>,
-    /// The resources that follow their namespace in kcp, without a configuration; `None` is the
+    /// The resources that follow their namespace in kcp, unless its configuration sets them; `None` is the
     /// default.
     pub kcp_synced_resources: Option<Vec<GroupResource>>,
-    /// Whether kcp's configuration can name no other resources than these, as on a hub, whose permissions
-    /// and webhooks are for these resources.
+    /// Whether kcp's configuration can only name resources in `kcp_synced_resources`, as on a hub, where
+    /// permissions and webhooks cover only these resources.
     pub kcp_synced_only: bool,
-    /// The namespaces that kcp places without a configuration; `None` is all of them.
+    /// The namespaces that kcp places, unless its configuration sets them; `None` is all namespaces.
     pub kcp_namespace_selector: Option<Selector>,
-    /// The cluster of kcp's Locations, without a configuration; `None` is the default.
+    /// The cluster of kcp's Locations, unless its configuration sets it; `None` is the default.
     pub kcp_location_cluster: Option<String>,
     /// The URL of all Targets, below which kcp's syncers have their views; `None` where it is not known.
     pub targets_url: Option<String>,

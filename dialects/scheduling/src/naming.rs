@@ -63,7 +63,7 @@ macro_rules! names {
 
 /// Declares the filters of a system in pipeline order, each with the reasons of its refusals: the enums
 /// `Plugin` and `Code`, both as [`names!`](crate::names) declares them. The name of a reason is its token
-/// (docs/reference.md, "Reason tokens"); several reasons may share a token, where only the sentences differ.
+/// (docs/reference.md, "Reason tokens"); several reasons may share a token, if only their sentences differ.
 ///
 /// ```
 /// berth_scheduling::filters! {

@@ -97,9 +97,9 @@ pub fn rank_by_total(feasible: &[Ix], totals: &[i64]) -> Vec<Ix> {
     // Totals are mostly close together, so that they can be sorted by counting, without comparisons.
     if feasible.is_sorted()
         && let Ok(range) = usize::try_from(range)
-        && range <= SPARSE * feasible.len()
+        && range <= COUNTERS_PER_CANDIDATE * feasible.len()
     {
-        return counted(feasible, totals, most, range);
+        return sort_by_counting(feasible, totals, most, range);
     }
     let behind = totals.iter().map(|total| most.abs_diff(*total));
     let mut pairs: Vec<(u64, Ix)> = behind.zip(feasible.iter().copied()).collect();
@@ -109,11 +109,11 @@ pub fn rank_by_total(feasible: &[Ix], totals: &[i64]) -> Vec<Ix> {
 
 /// Highest number of counters per candidate in a sort by counting. Totals with a wider range are sorted by
 /// comparison.
-const SPARSE: usize = 4;
+const COUNTERS_PER_CANDIDATE: usize = 4;
 
 /// Sorts `feasible` by `totals`, which are between `most` - `range` and `most`, by counting. Candidates with
 /// equal totals keep their order.
-fn counted(feasible: &[Ix], totals: &[i64], most: i64, range: usize) -> Vec<Ix> {
+fn sort_by_counting(feasible: &[Ix], totals: &[i64], most: i64, range: usize) -> Vec<Ix> {
     // No difference is larger than the range, which is a usize.
     let behind = |total: i64| usize::try_from(most.abs_diff(total)).unwrap_or(range);
     let mut places = vec![0; range + 2];
@@ -183,7 +183,8 @@ mod tests {
         assert_eq!(seen, [(0, 1), (0, 4), (1, 4)]);
     }
 
-    /// Refuses the candidates in its list, each for the reason of its place, or all others, for one reason.
+    /// Refuses the candidates in `list`, each with its index as detail. With `passing`, refuses all others
+    /// instead, with one reason.
     struct ListFilter {
         plugin: u16,
         list: Vec<Ix>,
@@ -258,7 +259,7 @@ mod tests {
             prop_assert_eq!(rejections.is_empty(), expected.is_empty());
             for candidate in 0..count {
                 let own: Vec<Rejection> = expected.iter().filter(|one| one.candidate == candidate).copied().collect();
-                // Before and after the list of refusals is built.
+                // The list of all refusals is not built yet.
                 let unlisted = rejections.clone();
                 prop_assert_eq!(unlisted.of_candidate(candidate), own.as_slice());
             }

@@ -1,4 +1,4 @@
-//! Seeded randomness: the same seed gives the same picks on every machine.
+//! Seeded randomness: equal seeds give equal picks on every machine.
 
 /// SplitMix64: small, fast, and good enough to spread picks. Not for secrets.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// A number below `bound` (0 when `bound` is 0). Its modulo bias is negligible.
+    /// A number below `bound` (0 when `bound` is 0). Its bias is negligible.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }

@@ -1,7 +1,7 @@
 //! Refusals of a run, stored as the filters return them.
 //!
-//! A fleet has as many refusals as clusters, and most callers read none of them. So the list of single
-//! refusals is built when it is first read.
+//! A run may refuse nearly every cluster, and most callers do not read the single refusals. So their list is
+//! built when it is first read.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,7 +26,7 @@ pub struct Rejection {
 pub enum Refusals<'a> {
     /// These candidates, in fleet order.
     These(Vec<(Ix, Reason)>),
-    /// All candidates whose bits are not set, for one reason. The lowest bit of the first word is that of
+    /// All candidates whose bits are not set, for one reason. The lowest bit of the first word belongs to
     /// the first candidate.
     AllBut(&'a [u64], Reason),
 }
@@ -120,7 +120,7 @@ impl Rejections {
         let outside = outside.map(|(_, list)| list.words(self.count));
         let inside = |word: usize| outside.as_ref().map_or(u64::MAX, |outside| !outside[word]);
         for (plugin, list) in &self.lists {
-            let counts = |word| {
+            let mask = |word| {
                 if Some(*plugin) == scope {
                     u64::MAX
                 } else {
@@ -131,7 +131,7 @@ impl Rejections {
                 List::These(these) => {
                     let counted = these.iter().filter(|(candidate, _)| {
                         let word = (candidate / u64::BITS) as usize;
-                        counts(word) >> (candidate % u64::BITS) & 1 == 1
+                        mask(word) >> (candidate % u64::BITS) & 1 == 1
                     });
                     counted.for_each(|&(candidate, reason)| {
                         let refusal = Rejection {
@@ -144,7 +144,7 @@ impl Rejections {
                 }
                 List::AllBut(_, reason) => {
                     let words = list.words(self.count);
-                    let counted = |(word, bits): (usize, u64)| bits & counts(word);
+                    let counted = |(word, bits): (usize, u64)| bits & mask(word);
                     let mut words = (0..)
                         .step_by(u64::BITS as usize)
                         .zip(words.into_iter().enumerate().map(counted));
@@ -248,21 +248,21 @@ pub struct Group {
     pub count: usize,
 }
 
-/// Groups, with the place of each by filter and reason.
+/// Groups, with the position of each group by filter and reason.
 #[derive(Default)]
 struct Groups {
     all: Vec<Group>,
-    places: HashMap<(u16, Reason), usize>,
-    /// Place of the group that was used last: consecutive candidates mostly have the same refusal.
+    positions: HashMap<(u16, Reason), usize>,
+    /// Position of the group that was used last: consecutive candidates mostly have the same refusal.
     last: usize,
 }
 
 impl Groups {
     fn add(&mut self, refusal: Rejection, count: usize) {
-        let name = (refusal.plugin, refusal.reason);
-        let is_last = |group: &Group| (group.first.plugin, group.first.reason) == name;
+        let key = (refusal.plugin, refusal.reason);
+        let is_last = |group: &Group| (group.first.plugin, group.first.reason) == key;
         if !self.all.get(self.last).is_some_and(is_last) {
-            self.last = *self.places.entry(name).or_insert(self.all.len());
+            self.last = *self.positions.entry(key).or_insert(self.all.len());
         }
         match self.all.get_mut(self.last) {
             Some(group) => group.count += count,
@@ -320,7 +320,7 @@ impl List {
     }
 }
 
-/// The places of the bits that are set, lowest first.
+/// The positions of the bits that are set, lowest first.
 pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let lowest = (bits != 0).then(|| bits.trailing_zeros())?;
@@ -406,7 +406,7 @@ impl<'a> IntoIterator for &'a Rejections {
     }
 }
 
-/// Converts a list of refusals, by candidate, then by plugin.
+/// Converts a list of refusals that is sorted by candidate, then by plugin.
 impl From<Vec<Rejection>> for Rejections {
     fn from(listed: Vec<Rejection>) -> Self {
         Self {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::Object;
 
-/// Details for the writes of a decision, in addition to its indices.
+/// Details for the writes of a decision.
 pub(crate) struct Detail {
     /// The decided toy.
     pub(crate) toy: Arc<Object>,

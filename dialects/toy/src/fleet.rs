@@ -21,7 +21,7 @@ pub(crate) fn place_of(toy: &Object) -> Option<Arc<str>> {
 }
 
 impl Fleet {
-    /// The box of this number.
+    /// The box with the index `candidate`, and its name.
     pub(crate) fn find(&self, candidate: Ix) -> Option<(&Arc<str>, &Arc<Object>)> {
         self.boxes.iter().nth(candidate as usize)
     }

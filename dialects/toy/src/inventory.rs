@@ -161,7 +161,7 @@ impl Words for Fleet {
 }
 
 impl Control for Fleet {
-    /// Returns a pace that retries toys without a box after a time.
+    /// Returns a pace that retries toys without a box after a delay.
     fn pace(&self) -> Pace {
         Pace {
             unplaced: Some(Backoff {

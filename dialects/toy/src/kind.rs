@@ -69,14 +69,14 @@ static BOX_SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
 });
 
 /// One kind of the system.
-struct Plain {
+struct KindData {
     info: KindInfo,
     schema: &'static LazyLock<Schema>,
     columns: &'static [Column],
     selectable: &'static [SelectableField],
 }
 
-impl Kind for Plain {
+impl Kind for KindData {
     fn info(&self) -> &KindInfo {
         &self.info
     }
@@ -97,13 +97,13 @@ impl Kind for Plain {
 /// Every kind, in the order of discovery.
 pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
     vec![
-        Arc::new(Plain {
+        Arc::new(KindData {
             info: TOY,
             schema: &TOY_SCHEMA,
             columns: TOY_COLUMNS,
             selectable: TOY_FIELDS,
         }),
-        Arc::new(Plain {
+        Arc::new(KindData {
             info: BOX,
             schema: &BOX_SCHEMA,
             columns: BOX_COLUMNS,

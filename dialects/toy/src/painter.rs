@@ -1,5 +1,5 @@
-//! A further controller: every toy in a namespace gets the color of that namespace as a label, until it
-//! fades.
+//! A further controller: every toy in a namespace gets a label with the color of that namespace, or with
+//! `faded` once the color has faded.
 
 use std::sync::Arc;
 
@@ -33,15 +33,16 @@ impl Painter {
         ))
     }
 
-    fn painted(&self, toy: &Object, context: &Context<'_>) -> Option<Value> {
+    /// The toy with its color as a label; `None` if it has this label already, or there is no color.
+    fn paint(&self, toy: &Object, context: &Context<'_>) -> Option<Value> {
         let (color, _) = self.color(toy.meta().namespace(), context)?;
         let mut value = toy.parse();
         value["metadata"]["labels"]["color"] = color.as_str().into();
         (toy.meta().labels().get("color") != Some(&color)).then_some(value)
     }
 
-    fn unpainted(&self, toys: &mut dyn Iterator<Item = &Arc<Object>>, context: &Context<'_>) -> Vec<Key> {
-        toys.filter(|toy| self.painted(toy, context).is_some())
+    fn keys_to_paint(&self, toys: &mut dyn Iterator<Item = &Arc<Object>>, context: &Context<'_>) -> Vec<Key> {
+        toys.filter(|toy| self.paint(toy, context).is_some())
             .map(|toy| Key::new(TOYS, toy.meta().namespace(), toy.meta().name()))
             .collect()
     }
@@ -66,20 +67,20 @@ impl Reconciler for Painter {
 
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         if change.key.resource == COLORS {
-            return self.unpainted(&mut context.objects.list(TOYS, Some(&change.key.name)), context);
+            return self.keys_to_paint(&mut context.objects.list(TOYS, Some(&change.key.name)), context);
         }
-        self.unpainted(&mut context.objects.get(&change.key).into_iter(), context)
+        self.keys_to_paint(&mut context.objects.get(&change.key).into_iter(), context)
     }
 
     fn all(&self, context: &Context<'_>) -> Vec<Key> {
-        self.unpainted(&mut context.objects.list(TOYS, None), context)
+        self.keys_to_paint(&mut context.objects.list(TOYS, None), context)
     }
 
     fn step(&self, key: &Key, context: &Context<'_>) -> Step {
         let Some(toy) = context.objects.get(key) else {
             return Step::default();
         };
-        let write = self.painted(toy, context).map(|object| Write {
+        let write = self.paint(toy, context).map(|object| Write {
             verb: Verb::Update,
             key: key.clone(),
             subresource: "",

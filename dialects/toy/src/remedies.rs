@@ -24,8 +24,8 @@ pub(crate) fn remedies(
         return vec![Remedy::none("it is glued shut")];
     }
     match Code::of_reason(refusal.reason) {
-        Code::Full => roomier(fleet, decision, &name),
-        Code::Closed => vec![edited(
+        Code::Full => room_remedies(fleet, decision, &name),
+        Code::Closed => vec![edit_box(
             &name,
             "take the lid off".to_owned(),
             json!({"spec": {"lid": null}}),
@@ -33,13 +33,13 @@ pub(crate) fn remedies(
     }
 }
 
-fn edited(name: &str, text: String, patch: Value) -> Remedy {
+fn edit_box(name: &str, text: String, patch: Value) -> Remedy {
     let key = Key::new(BOXES, "", name);
     Remedy::new(Whose::Target, text, Edit::Merge { key, patch })
 }
 
-fn roomier(fleet: &Fleet, decision: &Decision, name: &str) -> Vec<Remedy> {
-    // The size of a toy does not matter, so that this proposal never helps: callers try it, and drop it.
+fn room_remedies(fleet: &Fleet, decision: &Decision, name: &str) -> Vec<Remedy> {
+    // The size of a toy does not matter, so this proposal never helps: callers try it, and drop it.
     let small = fleet.toys.get(&decision.demand).map(|toy| {
         let shrunk = Edit::of(decision.demand.clone(), toy, |toy| {
             toy["spec"]["small"] = true.into();
@@ -47,7 +47,7 @@ fn roomier(fleet: &Fleet, decision: &Decision, name: &str) -> Vec<Remedy> {
         Remedy::new(Whose::Request, "make the toy small", shrunk)
     });
     let capacity = fleet.used(name) + 1;
-    let wider = edited(
+    let wider = edit_box(
         name,
         format!("widen box {name} to {capacity}"),
         json!({"spec": {"capacity": capacity}}),

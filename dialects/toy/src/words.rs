@@ -15,7 +15,7 @@ pub(crate) fn sentence(fleet: &Fleet, candidate: Ix, reason: Reason) -> String {
     }
 }
 
-/// Reason why a feasible box is not picked.
+/// The token and the sentence for a feasible box that is not picked.
 pub(crate) fn not_picked(rank: Option<usize>) -> (&'static str, String) {
     match rank {
         Some(rank) => (
@@ -26,7 +26,7 @@ pub(crate) fn not_picked(rank: Option<usize>) -> (&'static str, String) {
     }
 }
 
-/// The summary.
+/// The summary of a decision in one line.
 pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let room = format!(
         "{} of {} boxes have room",

@@ -14,19 +14,19 @@ pub(crate) fn human_duration(from: Timestamp, now: Timestamp) -> String {
         ..-1 => "<invalid>".to_owned(),
         -1 => "0s".to_owned(),
         0..120 => format!("{seconds}s"),
-        _ if minutes < 10 => two(minutes, "m", seconds % 60, "s"),
+        _ if minutes < 10 => two_units(minutes, "m", seconds % 60, "s"),
         _ if minutes < 180 => format!("{minutes}m"),
-        _ if hours < 8 => two(hours, "h", minutes % 60, "m"),
+        _ if hours < 8 => two_units(hours, "h", minutes % 60, "m"),
         _ if hours < 48 => format!("{hours}h"),
-        _ if days < 8 => two(days, "d", hours % 24, "h"),
+        _ if days < 8 => two_units(days, "d", hours % 24, "h"),
         _ if days < 365 * 2 => format!("{days}d"),
-        _ if days < 365 * 8 => two(days / 365, "y", days % 365, "d"),
+        _ if days < 365 * 8 => two_units(days / 365, "y", days % 365, "d"),
         _ => format!("{}y", days / 365),
     }
 }
 
 /// Formats two units; the smaller one is omitted when it is zero.
-fn two(large: i64, large_unit: &str, small: i64, small_unit: &str) -> String {
+fn two_units(large: i64, large_unit: &str, small: i64, small_unit: &str) -> String {
     if small == 0 {
         format!("{large}{large_unit}")
     } else {

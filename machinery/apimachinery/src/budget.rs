@@ -16,7 +16,7 @@ use crate::Status;
 mod tests;
 
 /// Number of steps between two checks of the [`AbandonedFlag`].
-const LOOK_EVERY: u64 = 1024;
+const CHECK_INTERVAL: u64 = 1024;
 
 thread_local! {
     /// Flag of the request whose work runs on this thread.
@@ -42,15 +42,15 @@ impl AbandonedFlag {
     /// Runs `work`, which must stay on this thread. Every [`Budget`] inside it, and [`wanted`], use this
     /// flag.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _before = Before(CURRENT_FLAG.replace(Some(self.clone())));
+        let _guard = FlagGuard(CURRENT_FLAG.replace(Some(self.clone())));
         work()
     }
 }
 
 /// Restores the former flag of the thread, also after a panic.
-struct Before(Option<AbandonedFlag>);
+struct FlagGuard(Option<AbandonedFlag>);
 
-impl Drop for Before {
+impl Drop for FlagGuard {
     fn drop(&mut self) {
         CURRENT_FLAG.set(self.0.take());
     }
@@ -62,7 +62,7 @@ impl Drop for Before {
 /// # Errors
 /// [`BudgetExceeded::Ended`] when the result is no longer needed.
 pub fn wanted() -> Result<(), BudgetExceeded> {
-    let is_ended = CURRENT_FLAG.with_borrow(|ended| ended.as_ref().is_some_and(AbandonedFlag::is_ended));
+    let is_ended = CURRENT_FLAG.with_borrow(|flag| flag.as_ref().is_some_and(AbandonedFlag::is_ended));
     if is_ended {
         Err(BudgetExceeded::Ended)
     } else {
@@ -78,8 +78,8 @@ pub struct Budget {
     most_bytes: u64,
     steps: u64,
     bytes: u64,
-    look_at: u64,
-    ended: Option<AbandonedFlag>,
+    next_check: u64,
+    flag: Option<AbandonedFlag>,
 }
 
 /// A used up budget.
@@ -114,8 +114,8 @@ impl Budget {
             most_bytes: bytes,
             steps: 0,
             bytes: 0,
-            look_at: LOOK_EVERY,
-            ended: CURRENT_FLAG.with_borrow(Clone::clone),
+            next_check: CHECK_INTERVAL,
+            flag: CURRENT_FLAG.with_borrow(Clone::clone),
         }
     }
 
@@ -131,9 +131,9 @@ impl Budget {
                 most: self.most_steps,
             });
         }
-        if self.steps >= self.look_at {
-            self.look_at = self.steps + LOOK_EVERY;
-            if self.ended.as_ref().is_some_and(AbandonedFlag::is_ended) {
+        if self.steps >= self.next_check {
+            self.next_check = self.steps + CHECK_INTERVAL;
+            if self.flag.as_ref().is_some_and(AbandonedFlag::is_ended) {
                 return Err(BudgetExceeded::Ended);
             }
         }

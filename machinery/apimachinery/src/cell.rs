@@ -54,7 +54,8 @@ fn write_age(from: Option<Timestamp>, now: Timestamp, out: &mut Vec<u8>) {
     }
 }
 
-/// Marker of an age among the JSON of cells, which never contains this byte: the microseconds follow.
+/// Marker of an age among the JSON of cells, which never contains this byte. The microseconds of the instant
+/// follow.
 const AGE: u8 = 0;
 const MICROS: usize = size_of::<i64>();
 
@@ -88,9 +89,9 @@ impl Cells {
     /// Writes the cells at the instant `now`: JSON with commas in between.
     pub fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
         let mut rest = &*self.0;
-        while let Some(at) = rest.iter().position(|&byte| byte == AGE) {
-            out.extend_from_slice(&rest[..at]);
-            let (micros, after) = rest[at + 1..]
+        while let Some(position) = rest.iter().position(|&byte| byte == AGE) {
+            out.extend_from_slice(&rest[..position]);
+            let (micros, after) = rest[position + 1..]
                 .split_first_chunk::<MICROS>()
                 .expect("microseconds follow each mark");
             write_age(

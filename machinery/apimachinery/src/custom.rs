@@ -66,8 +66,8 @@ impl Kind for CustomKind {
     }
 
     fn schema(&self, version: &str) -> &Schema {
-        let at = self.info.versions.iter().position(|known| *known == version);
-        &self.schemas[at.unwrap_or_default()]
+        let index = self.info.versions.iter().position(|known| *known == version);
+        &self.schemas[index.unwrap_or_default()]
     }
 
     fn counts_generation(&self) -> bool {
@@ -116,7 +116,7 @@ impl Reader {
             .as_str()
             .is_some_and(|strategy| strategy != "None")
         {
-            self.cannot("spec.conversion.strategy", "versions differ in apiVersion alone");
+            self.forbid("spec.conversion.strategy", "versions differ in apiVersion alone");
         }
         let versions = self.versions(&spec["versions"]);
         let names = symbol::list(&versions.iter().map(|version| version.name).collect::<Vec<_>>());
@@ -152,7 +152,7 @@ impl Reader {
             stored += usize::from(is_stored);
             if version["served"] != true {
                 if is_stored {
-                    self.cannot(
+                    self.forbid(
                         &format!("{path}.served"),
                         "the version that is stored must be served",
                     );
@@ -183,7 +183,7 @@ impl Reader {
         let before = self.errors.len();
         self.schema(root, &path_of_schema);
         if version["subresources"].get("scale").is_some() {
-            self.cannot(
+            self.forbid(
                 &format!("{path}.subresources.scale"),
                 "there is no subresource scale",
             );
@@ -229,7 +229,7 @@ impl Reader {
         text
     }
 
-    fn cannot(&mut self, path: &str, why: &str) {
+    fn forbid(&mut self, path: &str, why: &str) {
         self.errors.push(FieldError::forbidden(path, why));
     }
 }

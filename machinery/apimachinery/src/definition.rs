@@ -91,7 +91,7 @@ impl Kind for DefinedKind {
     }
 }
 
-/// Implements the methods of [`Kind`](crate::Kind) that a [`Definition`], a static, determines. The schema is
+/// Implements the methods of [`Kind`](crate::Kind) that a static [`Definition`] determines. The schema is
 /// built at the first call.
 #[macro_export]
 macro_rules! described_by {

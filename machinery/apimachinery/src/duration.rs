@@ -9,7 +9,8 @@ use jiff::SignedDuration;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The text is empty, has no digits, or does not fit 64 bits of nanoseconds (292 years).
+    /// The text is empty, has a number without digits or with two points, or does not fit 64 bits of
+    /// nanoseconds (292 years).
     #[error("invalid duration {0:?}")]
     Invalid(String),
     /// A number has no unit.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// The type of a field error; the names are the `reason` of a `Status` cause.
+/// The type of a field error, which determines the `reason` of a cause in a `Status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldErrorKind {
     /// A required value is missing.
@@ -158,8 +158,8 @@ impl FieldError {
             return self;
         };
         // Some rules quote the value again at the end of their detail.
-        if let Some(at) = self.detail.find(&value.to_string()) {
-            self.detail.truncate(at);
+        if let Some(start) = self.detail.find(&value.to_string()) {
+            self.detail.truncate(start);
             let length = self.detail.trim_end_matches([':', ' ']).len();
             self.detail.truncate(length);
         }
@@ -183,7 +183,7 @@ impl FieldError {
     }
 }
 
-/// Formats a value for an error message: scalars as JSON, long and nested ones truncated at 256 bytes.
+/// Formats a value as JSON for an error message; a text of more than 256 bytes is truncated.
 fn format_value(value: &Value) -> String {
     let mut text = value.to_string();
     if text.len() > 256 {

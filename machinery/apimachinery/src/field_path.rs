@@ -1,11 +1,11 @@
 //! Paths of fields in an object, as in messages.
 
 /// Highest number of bytes of a field's name in a path.
-const NAME: usize = 100;
+const NAME_LIMIT: usize = 100;
 /// Highest number of bytes of a whole path.
-const PATH: usize = 256;
+const PATH_LIMIT: usize = 256;
 /// Placeholder for omitted parts.
-const CUT: &str = "...";
+const ELLIPSIS: &str = "...";
 
 /// Path from the root of an object, as in `spec.taints[0].key`. Its text truncates long names and long paths:
 /// a name can be as long as a request, and be part of many paths.
@@ -24,10 +24,10 @@ impl FieldPath {
         if !self.text.is_empty() {
             self.text.push('.');
         }
-        let end = name.floor_char_boundary(NAME);
+        let end = name.floor_char_boundary(NAME_LIMIT);
         self.text.push_str(&name[..end]);
         if end < name.len() {
-            self.text.push_str(CUT);
+            self.text.push_str(ELLIPSIS);
         }
     }
 
@@ -44,11 +44,11 @@ impl FieldPath {
         self.text
     }
 
-    /// Whether further parts are omitted. The text has a placeholder for the first omission.
+    /// Whether further parts are omitted. The first omission adds a placeholder to the text.
     fn is_full(&mut self) -> bool {
-        if !self.is_cut && self.text.len() >= PATH - NAME - CUT.len() {
+        if !self.is_cut && self.text.len() >= PATH_LIMIT - NAME_LIMIT - ELLIPSIS.len() {
             self.is_cut = true;
-            self.text.push_str(CUT);
+            self.text.push_str(ELLIPSIS);
         }
         self.is_cut
     }
@@ -80,6 +80,6 @@ mod tests {
             path.index(index);
         }
         let text = path.into_text();
-        assert!(text.len() <= PATH && text.ends_with(CUT), "{text}");
+        assert!(text.len() <= PATH_LIMIT && text.ends_with(ELLIPSIS), "{text}");
     }
 }

@@ -10,13 +10,13 @@ use serde_json::{Deserializer, Map, Number, Value};
 use crate::FieldPath;
 use crate::nesting::DEPTH_LIMIT;
 
-/// Highest number of fields with duplicates whose paths are reported: formatting a path takes time.
+/// Highest number of duplicate fields whose paths are reported: formatting a path takes time.
 pub const MOST_DUPLICATES: usize = 100;
 
 /// One parsed document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// The value; of duplicate fields it has the last one. An empty text is null.
+    /// The value; of duplicate fields it has the last one. An empty YAML text is null.
     pub value: Value,
     /// The paths of duplicate fields, as in `spec.taints[0].key`.
     pub duplicates: Vec<String>,
@@ -25,10 +25,10 @@ pub struct Document {
 /// Handling of a double without a fraction: `1.0`, `1e2` and `-0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubles {
-    /// Treats it as an integer, as JSON Schema does, and so kube-apiserver for custom resources: clients that
-    /// store every number as a double send such numbers for integer fields.
+    /// Treats the number as an integer, as JSON Schema does, and kube-apiserver for custom resources: clients
+    /// that store every number as a double send such numbers for integer fields.
     Whole,
-    /// Keeps it as a double: parsers of a kind's own type do not accept it as an integer.
+    /// Keeps the number as a double: parsers of a kind's own type do not accept a double as an integer.
     Kept,
 }
 
@@ -173,8 +173,8 @@ impl<'de> Visitor<'de> for Node<'_> {
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
         /// Smallest number from which doubles cannot represent every integer.
-        const EXACT: f64 = 9_007_199_254_740_992.0;
-        if self.doubles == Doubles::Whole && value.fract() == 0.0 && value.abs() < EXACT {
+        const EXACT_LIMIT: f64 = 9_007_199_254_740_992.0;
+        if self.doubles == Doubles::Whole && value.fract() == 0.0 && value.abs() < EXACT_LIMIT {
             #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]
             return Ok((value as i64).into());
         }

@@ -4,31 +4,33 @@
 
 use serde_json::Value;
 
-/// Returns the value at `path` in `value`: the first one where a path leads to several. `None` without a
-/// value, or where the path does not have a supported form.
+/// Returns the value at `path` in `value`: the first value if the path matches several. `None` if there is no
+/// value, or the path does not have a supported form.
 #[must_use]
 pub fn first<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
     let mut rest = path;
-    let mut at = value;
+    let mut current = value;
     while !rest.is_empty() {
         if let Some(field) = rest.strip_prefix('.') {
             let (name, after) = field_name(field);
-            at = at.get(name.as_ref())?;
+            current = current.get(name.as_ref())?;
             rest = after;
         } else {
             let (inside, after) = rest.strip_prefix('[')?.split_once(']')?;
-            return selected_list(inside, at)?.iter().find_map(|item| match inside {
-                "*" => first(after, item),
-                _ => holds(inside, item).then(|| first(after, item)).flatten(),
-            });
+            return selected_list(inside, current)?
+                .iter()
+                .find_map(|item| match inside {
+                    "*" => first(after, item),
+                    _ => holds(inside, item).then(|| first(after, item)).flatten(),
+                });
         }
     }
-    Some(at)
+    Some(current)
 }
 
-/// Returns the list from which `[inside]` selects.
-fn selected_list<'a>(inside: &str, at: &'a Value) -> Option<&'a Vec<Value>> {
-    (inside == "*" || inside.starts_with("?(@.")).then(|| at.as_array())?
+/// Returns `current` as a list, if `[inside]` is a supported selector of elements.
+fn selected_list<'a>(inside: &str, current: &'a Value) -> Option<&'a Vec<Value>> {
+    (inside == "*" || inside.starts_with("?(@.")).then(|| current.as_array())?
 }
 
 /// Whether `item` matches the filter `?(@.field=="text")`.
@@ -48,7 +50,7 @@ fn field_name(text: &str) -> (std::borrow::Cow<'_, str>, &str) {
         escaped = !escaped && *letter == '\\';
         ends
     });
-    let (name, after) = text.split_at(end.map_or(text.len(), |(at, _)| at));
+    let (name, after) = text.split_at(end.map_or(text.len(), |(index, _)| index));
     match name.contains('\\') {
         true => (name.replace('\\', "").into(), after),
         false => (name.into(), after),

@@ -498,23 +498,23 @@ mod tests {
             "metadata": {"name": "car"}, "spec": {"color": "red", "owner": "", "wheels": 4},
         });
         let object = Draft::new(&value).unwrap().unstored();
-        let of = |column: Column| column.cell(&object);
+        let cell_of = |column: Column| column.cell(&object);
         assert_eq!(
-            of(Column::text("Color", "").at(".spec.color").or_none()),
+            cell_of(Column::text("Color", "").at(".spec.color").or_none()),
             "red".into()
         );
         assert_eq!(
-            of(Column::text("Owner", "").at(".spec.owner").or_none()),
+            cell_of(Column::text("Owner", "").at(".spec.owner").or_none()),
             "<none>".into()
         );
-        assert_eq!(of(Column::text("Age", "").at(".spec.age")), "".into());
+        assert_eq!(cell_of(Column::text("Age", "").at(".spec.age")), "".into());
         assert_eq!(
-            of(Column::text("Wheels", "").at(".spec.wheels").integer()),
+            cell_of(Column::text("Wheels", "").at(".spec.wheels").integer()),
             4.into()
         );
         let computed = |toy: &Object| toy.meta().name().to_uppercase().into();
-        assert_eq!(of(Column::text("Loud", "").computed(computed)), "CAR".into());
-        assert_eq!(of(Column::NAME.wide()), "car".into());
+        assert_eq!(cell_of(Column::text("Loud", "").computed(computed)), "CAR".into());
+        assert_eq!(cell_of(Column::NAME.wide()), "car".into());
         assert!(!Column::text("Place", "").at(".metadata.name").is_name());
     }
 }

@@ -20,7 +20,7 @@ pub struct Labels {
 }
 
 /// Label domains of deployment tools. The tools find objects to prune by these labels.
-const TOOLS: [&str; 5] = [
+const TOOL_DOMAINS: [&str; 5] = [
     "argocd.argoproj.io",
     "helm.sh",
     "helm.toolkit.fluxcd.io",
@@ -29,12 +29,12 @@ const TOOLS: [&str; 5] = [
 ];
 
 /// Labels that several deployment tools use in the same way.
-const OF_TOOLS: [&str; 2] = ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by"];
+const TOOL_LABELS: [&str; 2] = ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by"];
 
 /// Whether a deployment tool recognises its own objects by the label `key`.
 fn is_of_tool(key: &str) -> bool {
     let domain = key.split_once('/').map(|(domain, _)| domain);
-    domain.is_some_and(|domain| TOOLS.contains(&domain) || OF_TOOLS.contains(&key))
+    domain.is_some_and(|domain| TOOL_DOMAINS.contains(&domain) || TOOL_LABELS.contains(&key))
 }
 
 /// Labels that a selector can match.

@@ -51,13 +51,13 @@ pub fn dns_label(name: &str) -> Result<(), NameError> {
     if name.len() > 63 {
         return Err(NameError::TooLong(63));
     }
-    if label_shape(name) {
+    if has_label_shape(name) {
         return Ok(());
     }
     Err(NameError::NotALabel)
 }
 
-fn label_shape(name: &str) -> bool {
+fn has_label_shape(name: &str) -> bool {
     let bytes = name.as_bytes();
     match (bytes.first(), bytes.last()) {
         (Some(&first), Some(&last)) => {
@@ -77,7 +77,7 @@ pub fn dns_subdomain(name: &str) -> Result<(), NameError> {
     if name.len() > 253 {
         return Err(NameError::TooLong(253));
     }
-    if !name.is_empty() && name.split('.').all(label_shape) {
+    if !name.is_empty() && name.split('.').all(has_label_shape) {
         return Ok(());
     }
     Err(NameError::NotASubdomain)

@@ -1,4 +1,4 @@
-//! Limit of the nesting of values, since recursive code reads stored values.
+//! Limit of the nesting of values: recursive code reads stored values.
 
 use serde_json::Value;
 

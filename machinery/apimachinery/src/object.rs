@@ -34,7 +34,7 @@ use crate::selector::LabelPrint;
 const MANAGED: &str = "managedFields";
 
 /// Writes `text` as JSON.
-fn text_of(text: &str, out: &mut Vec<u8>) {
+fn write_text(text: &str, out: &mut Vec<u8>) {
     serde_json::to_writer(out, text).expect("writing a string to memory cannot fail");
 }
 
@@ -79,7 +79,7 @@ impl Object {
 
     /// Restores the object from `bytes` that this module has written: [`Object::bytes`] of this very
     /// revision, or [`Draft::bytes`]. This is much faster than [`Object::new`], since no tree is built.
-    /// `None` for any other bytes.
+    /// `None` for bytes whose two top levels have another form; deeper levels are not checked.
     #[must_use]
     pub fn written(bytes: &[u8], revision: Revision) -> Option<Self> {
         let (meta, spans) = outline::read(bytes)?;
@@ -158,8 +158,8 @@ impl Object {
         self.text.slice(self.spans.managed.range())
     }
 
-    /// The JSON of [`Object::managed_fields`] for readers that need only managers and times: nothing is
-    /// copied, and shared sets of fields are empty.
+    /// The JSON of [`Object::managed_fields`] for readers that need only managers and times: the bytes are
+    /// not copied, and shared sets of fields are empty.
     #[must_use]
     pub fn managers(&self) -> &[u8] {
         &self.text.own()[self.spans.managed.range()]
@@ -179,7 +179,7 @@ impl Object {
     /// The length of [`Object::metadata_bytes`], in bytes.
     #[must_use]
     pub fn metadata_len(&self) -> usize {
-        self.spans.metadata.range().len() + self.text.elsewhere()
+        self.spans.metadata.range().len() + self.text.excess()
     }
 
     /// The stored `apiVersion`.
@@ -197,8 +197,8 @@ impl Object {
         self.text.write(span.end..self.text.all().end, out);
     }
 
-    /// Returns the object in another encoding, by `make`: it is encoded at the first call and cached as long
-    /// as the object exists. There is only one such encoding.
+    /// Returns the object in another encoding, which `make` produces at the first call. The encoding is
+    /// cached as long as the object exists, so all calls must use the same encoding.
     #[must_use]
     pub fn message(&self, make: impl FnOnce() -> Vec<u8>) -> Bytes {
         self.parsed().message.get_or_init(|| make().into()).clone()
@@ -295,8 +295,8 @@ impl Object {
             return self.parse();
         }
         let managed = self.spans.managed.range();
-        // The removed bytes include the field's name, and the comma after its value: metadata are sorted, so that
-        // `name` follows.
+        // The removed bytes include the field's name, and the comma after its value: metadata are sorted, so
+        // that `name` follows.
         let field = managed.start - MANAGED.len() - 3..managed.end + 1;
         let own = self.text.own();
         let mut bytes = Vec::with_capacity(own.len() - field.len());

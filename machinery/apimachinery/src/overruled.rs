@@ -1,5 +1,5 @@
-//! Check that a stored write still has the decided content. Admission policies and webhooks may add to it and
-//! change other fields, but must not change decided fields.
+//! Check that a stored write still has the decided content. Admission policies and webhooks may add fields
+//! and change other fields, but must not change decided fields.
 
 use serde_json::Value;
 
@@ -72,7 +72,7 @@ impl Walk {
         }
         let length = self.path.len();
         match (decided, changed) {
-            (Value::Object(fields), Value::Object(now)) => {
+            (Value::Object(fields), Value::Object(present)) => {
                 let removed = stored.as_object().into_iter().flat_map(|fields| fields.keys());
                 let names = fields
                     .keys()
@@ -80,8 +80,9 @@ impl Walk {
                 for name in names {
                     self.path.push('.');
                     self.path.push_str(name);
-                    let [decided, now] = [fields, now].map(|of| of.get(name).unwrap_or(&ABSENT));
-                    if self.differs(decided, &stored[name], now) {
+                    let [decided, present] =
+                        [fields, present].map(|object| object.get(name).unwrap_or(&ABSENT));
+                    if self.differs(decided, &stored[name], present) {
                         return true;
                     }
                     self.path.truncate(length);
@@ -89,26 +90,26 @@ impl Walk {
                 false
             }
             // Finalizers and owners are sets, to which other writers may add.
-            (Value::Array(items), Value::Array(now)) if self.path.starts_with("metadata.") => {
+            (Value::Array(items), Value::Array(present)) if self.path.starts_with("metadata.") => {
                 self.arrived |= !items.is_empty();
-                !items.iter().all(|item| now.contains(item))
+                !items.iter().all(|item| present.contains(item))
             }
-            (Value::Array(items), Value::Array(now)) if items.len() == now.len() => {
-                for (index, (item, now)) in items.iter().zip(now).enumerate() {
+            (Value::Array(items), Value::Array(present)) if items.len() == present.len() => {
+                for (index, (item, present)) in items.iter().zip(present).enumerate() {
                     self.path.push_str(&format!("[{index}]"));
-                    if self.differs(item, &ABSENT, now) {
+                    if self.differs(item, &ABSENT, present) {
                         return true;
                     }
                     self.path.truncate(length);
                 }
                 false
             }
-            _ => self.ends_otherwise(decided, changed),
+            _ => self.values_differ(decided, changed),
         }
     }
 
-    /// Whether a value differs from the decided one.
-    fn ends_otherwise(&mut self, decided: &Value, changed: &Value) -> bool {
+    /// Whether `changed` differs from `decided`, compared as whole values.
+    fn values_differ(&mut self, decided: &Value, changed: &Value) -> bool {
         if decided == changed {
             self.arrived |= !decided.is_null();
             return false;
@@ -225,26 +226,29 @@ mod tests {
 
     #[test]
     fn finalizers_may_be_added_to_those_of_a_write() {
-        let with = |finalizers: Value| json!({"metadata": {"finalizers": finalizers}});
-        let decided = with(json!(["ours"]));
-        let both = with(json!(["theirs", "ours"]));
+        let with_finalizers = |finalizers: Value| json!({"metadata": {"finalizers": finalizers}});
+        let decided = with_finalizers(json!(["ours"]));
+        let both = with_finalizers(json!(["theirs", "ours"]));
         assert_eq!(overruled_at(&decided, &Value::Null, &both), None);
-        let path = overruled_at(&decided, &Value::Null, &with(json!(["theirs"])));
+        let path = overruled_at(&decided, &Value::Null, &with_finalizers(json!(["theirs"])));
         assert_eq!(path.as_deref(), Some("metadata.finalizers"));
     }
 
     #[test]
     fn a_server_that_prunes_overrules_only_with_other_values_or_where_nothing_arrives() {
-        let at = |changed: Value| {
+        let first_path = |changed: Value| {
             let decided = json!({"spec": {"seedName": "a", "new": true, "zones": [], "score": 1.0}});
             first(&decided, &json!({"spec": {}}), &changed, Absent::MayBePruned)
         };
-        assert_eq!(at(json!({"spec": {"seedName": "a", "score": 1}})), None);
+        assert_eq!(first_path(json!({"spec": {"seedName": "a", "score": 1}})), None);
         let other = json!({"spec": {"seedName": "evil", "new": true}});
-        assert_eq!(at(other).as_deref(), Some("spec.seedName"));
+        assert_eq!(first_path(other).as_deref(), Some("spec.seedName"));
         let longer = json!({"spec": {"seedName": "a", "zones": ["z"]}});
-        assert_eq!(at(longer).as_deref(), Some("spec.zones"));
-        assert!(at(json!({"spec": {}})).is_some(), "nothing of it is there");
-        assert!(at(json!({})).is_some());
+        assert_eq!(first_path(longer).as_deref(), Some("spec.zones"));
+        assert!(
+            first_path(json!({"spec": {}})).is_some(),
+            "nothing of it is there"
+        );
+        assert!(first_path(json!({})).is_some());
     }
 }

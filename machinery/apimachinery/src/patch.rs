@@ -24,8 +24,8 @@ pub const COPY_LIMIT: u64 = 3 * 1024 * 1024;
 /// Limit of the steps of one patch. Moving sixteen elements of a list is one step.
 pub const STEPS: u64 = 2_000_000;
 
-/// Number of list elements whose move costs one step.
-const MOVED: usize = 16;
+/// Number of list elements that are moved in one step, and of bytes of a pointer that are read in one step.
+const PER_STEP: usize = 16;
 
 /// Reason why a patch was not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
     if patch.0.len() > OPERATIONS_LIMIT {
         return Err(Problem::Failed(too_many(patch.0.len())));
     }
-    // Upper bound of the nesting. Each operation raises it by its possible addition, and the real depth is
-    // measured only when the bound is too high. Copying a value into itself doubles the nesting, and deep
+    // Upper bound of the nesting, which each operation may raise. The real depth is measured only when the
+    // bound is too high. Copying a value into itself doubles the nesting, and deep
     // values overflow the stack of recursive code.
     let mut bound = depth(value, DEPTH_LIMIT + 1);
     for (index, operation) in patch.0.iter().enumerate() {
@@ -131,15 +131,15 @@ pub fn too_many(count: usize) -> String {
 
 /// Charges `operation` on `value` to the budget, before it is applied.
 fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result<(), BudgetExceeded> {
-    let tokens = |pointer: &Pointer| 1 + pointer.as_str().len() / MOVED;
+    let pointer_cost = |pointer: &Pointer| 1 + pointer.as_str().len() / PER_STEP;
     let steps = match operation {
-        PatchOperation::Add(add) => tokens(&add.path) + shift_cost(value, &add.path),
-        PatchOperation::Remove(remove) => tokens(&remove.path) + shift_cost(value, &remove.path),
-        PatchOperation::Replace(replace) => tokens(&replace.path),
-        PatchOperation::Test(test) => tokens(&test.path),
+        PatchOperation::Add(add) => pointer_cost(&add.path) + shift_cost(value, &add.path),
+        PatchOperation::Remove(remove) => pointer_cost(&remove.path) + shift_cost(value, &remove.path),
+        PatchOperation::Replace(replace) => pointer_cost(&replace.path),
+        PatchOperation::Test(test) => pointer_cost(&test.path),
         PatchOperation::Move(from_to) => {
-            tokens(&from_to.path)
-                + tokens(&from_to.from)
+            pointer_cost(&from_to.path)
+                + pointer_cost(&from_to.from)
                 + shift_cost(value, &from_to.from)
                 + shift_cost(value, &from_to.path)
         }
@@ -150,13 +150,13 @@ fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result
                 // Writing fails only because of the budget. This second call returns the exceeded limit.
                 budget.take(0)?;
             }
-            tokens(&from_to.path) + tokens(&from_to.from) + shift_cost(value, &from_to.path)
+            pointer_cost(&from_to.path) + pointer_cost(&from_to.from) + shift_cost(value, &from_to.path)
         }
     };
     budget.spend(steps)
 }
 
-/// Cost of opening or closing a gap in the list at `pointer`.
+/// Number of steps for opening or closing a gap at `pointer`, if it points into a list.
 fn shift_cost(value: &Value, pointer: &Pointer) -> usize {
     let Some((parent, last)) = pointer.split_back() else {
         return 0;
@@ -168,7 +168,7 @@ fn shift_cost(value: &Value, pointer: &Pointer) -> usize {
         .to_index()
         .ok()
         .map(|index| index.for_len_unchecked(list.len()));
-    list.len().saturating_sub(index.unwrap_or_default()) / MOVED
+    list.len().saturating_sub(index.unwrap_or_default()) / PER_STEP
 }
 
 /// Writer that discards the bytes and charges them to a budget.
@@ -185,13 +185,13 @@ impl io::Write for BudgetWriter<'_> {
     }
 }
 
-/// Depth of the object after `operation`, when its depth was at most `before`.
+/// Upper bound of the object's depth after `operation`, if its depth was at most `before`.
 fn depth_after(operation: &PatchOperation, before: usize) -> usize {
     let steps = |pointer: &Pointer| pointer.count();
-    let of = |value| depth(value, DEPTH_LIMIT + 1);
+    let value_depth = |value| depth(value, DEPTH_LIMIT + 1);
     match operation {
-        PatchOperation::Add(add) => steps(&add.path) + of(&add.value),
-        PatchOperation::Replace(replace) => steps(&replace.path) + of(&replace.value),
+        PatchOperation::Add(add) => steps(&add.path) + value_depth(&add.value),
+        PatchOperation::Replace(replace) => steps(&replace.path) + value_depth(&replace.value),
         PatchOperation::Move(from_to) => steps(&from_to.path) + before - steps(&from_to.from).min(before),
         PatchOperation::Copy(from_to) => steps(&from_to.path) + before - steps(&from_to.from).min(before),
         PatchOperation::Remove(_) | PatchOperation::Test(_) => before,

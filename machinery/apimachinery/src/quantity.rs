@@ -154,8 +154,8 @@ fn multiplier(suffix: &str) -> Result<(i64, u32), QuantityError> {
 }
 
 fn exponent(suffix: &str) -> Result<i64, QuantityError> {
-    let letters = suffix.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
-    let number = letters.strip_prefix(['+', '-']).unwrap_or(letters);
+    let rest = suffix.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
+    let number = rest.strip_prefix(['+', '-']).unwrap_or(rest);
     if !number.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(QuantityError::Form);
     }
@@ -166,10 +166,10 @@ fn exponent(suffix: &str) -> Result<i64, QuantityError> {
 }
 
 /// Multiplies a decimal number in place.
-fn multiply(digits: &mut Vec<u8>, by: u64) {
+fn multiply(digits: &mut Vec<u8>, factor: u64) {
     let mut carry = 0_u128;
     for digit in digits.iter_mut().rev() {
-        let product = u128::from(*digit) * u128::from(by) + carry;
+        let product = u128::from(*digit) * u128::from(factor) + carry;
         *digit = (product % 10) as u8;
         carry = product / 10;
     }

@@ -60,11 +60,11 @@ impl SelectableField {
         if let Some(read) = self.computed {
             return read(object);
         }
-        let mut at = object;
+        let mut current = object;
         for name in self.path.split('.') {
-            at = &at[name];
+            current = &current[name];
         }
-        match at {
+        match current {
             Value::Null => String::new(),
             Value::String(text) => text.clone(),
             other => other.to_string(),

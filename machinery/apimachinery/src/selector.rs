@@ -200,7 +200,7 @@ impl Selector {
 }
 
 impl LabelSelectorRequirement {
-    /// Compiles the requirement; `None` with its errors added to `errors`.
+    /// Compiles the requirement. If it is invalid, adds its errors to `errors` and returns `None`.
     fn compile(&self, path: &str, errors: &mut Vec<FieldError>) -> Option<Requirement> {
         let before = errors.len();
         let operator = Operator::named(&self.operator);

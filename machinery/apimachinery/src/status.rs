@@ -34,7 +34,7 @@ pub struct Status {
     pub code: u16,
 }
 
-/// Reasons on which programs depend; all others are for users.
+/// Reasons that programs evaluate; other reasons are only for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusReason {
     /// An object with the name already exists.

@@ -87,7 +87,7 @@ fn merge_map(
             *target = patch
                 .iter()
                 .filter(|(name, _)| *name != directive::PATCH)
-                .map(cloned)
+                .map(clone_entry)
                 .collect();
             return Ok(());
         }
@@ -132,7 +132,7 @@ fn merge_map(
     Ok(())
 }
 
-fn cloned((name, value): (&String, &Value)) -> (String, Value) {
+fn clone_entry((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
 }
 

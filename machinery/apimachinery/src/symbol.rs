@@ -1,7 +1,7 @@
 //! Names that become known at run time: names of kinds that a file defines, and of resources in a store.
 //!
 //! Names of kinds are part of every key of every object, and every request compares them. So they are static
-//! references, which are copied without counting. A name that is not in the program's text is stored here
+//! references, which are copied without reference counting. A name from outside the program is stored here
 //! once, until the process ends: defining a kind again needs no more memory. Definitions come from operators;
 //! names from requests are never stored.
 
@@ -14,28 +14,29 @@ static LISTS: Mutex<BTreeSet<&'static [&'static str]>> = Mutex::new(BTreeSet::ne
 /// Returns the only reference to `text`.
 #[must_use]
 pub fn of(text: &str) -> &'static str {
-    interned(&TEXTS, text, || Box::leak(text.to_owned().into_boxed_str()))
+    intern(&TEXTS, text, || Box::leak(text.to_owned().into_boxed_str()))
 }
 
 /// Returns the only reference to a list of `texts`.
 #[must_use]
 pub fn list<T: AsRef<str>>(texts: &[T]) -> &'static [&'static str] {
     let texts: Vec<&'static str> = texts.iter().map(|text| of(text.as_ref())).collect();
-    interned(&LISTS, &texts[..], || Box::leak(texts.clone().into_boxed_slice()))
+    intern(&LISTS, &texts[..], || Box::leak(texts.clone().into_boxed_slice()))
 }
 
-/// Returns the reference in `known` to a value equal to `wanted`; `keep` creates a missing one.
-fn interned<T: Ord + ?Sized>(
-    known: &Mutex<BTreeSet<&'static T>>,
-    wanted: &T,
-    keep: impl FnOnce() -> &'static T,
+/// Returns the reference in `interned` to a value equal to `value`; `create` returns a new one if it is
+/// missing.
+fn intern<T: Ord + ?Sized>(
+    interned: &Mutex<BTreeSet<&'static T>>,
+    value: &T,
+    create: impl FnOnce() -> &'static T,
 ) -> &'static T {
-    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = known.get(wanted) {
+    let mut interned = interned.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = interned.get(value) {
         return found;
     }
-    let new = keep();
-    known.insert(new);
+    let new = create();
+    interned.insert(new);
     new
 }
 

@@ -32,14 +32,14 @@ fn main() -> Result<(), ApplyError> {
         ("mesh", &mesh, false),
         ("mesh", &mesh, true),
     ] {
-        let by = Writer {
+        let writer = Writer {
             manager,
             subresource: "",
             api_version: VERSION,
             now: berth_apimachinery::Timestamp::UNIX_EPOCH,
             reset: &Reset::Nothing,
         };
-        match managers.clone().apply(&versions, &live, config, &by, force) {
+        match managers.clone().apply(&versions, &live, config, &writer, force) {
             Ok(applied) => (live, managers) = (applied.object, applied.managers),
             Err(conflicts @ ApplyError::Conflicts(_)) => println!("{manager}: {conflicts}"),
             Err(other) => return Err(other),

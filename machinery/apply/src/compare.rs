@@ -27,7 +27,7 @@ impl Comparison {
         bare(&self.removed) && bare(&self.modified) && bare(&self.added)
     }
 
-    /// Whether nothing differs.
+    /// Whether the two states are equal.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.removed.is_empty() && self.modified.is_empty() && self.added.is_empty()
@@ -83,8 +83,8 @@ impl Comparison {
     }
 }
 
-/// Compares a value and everything below it. Sets are created only for differences: most of an object has
-/// none.
+/// Compares a value and everything below it. Sets are created only for differences: most parts of an object
+/// have none.
 fn compare(node: &Node, old: &Value, new: &Value) -> Comparison {
     match (old, new) {
         (Value::Object(before), Value::Object(after)) if !(before.is_empty() && after.is_empty()) => {
@@ -114,18 +114,18 @@ fn compare(node: &Node, old: &Value, new: &Value) -> Comparison {
 
 fn fields(shape: &Shape, old: &Map<String, Value>, new: &Map<String, Value>) -> Comparison {
     let mut found = Comparison::default();
-    let of = |name: &String| shape.field(name).unwrap_or(&DEDUCED);
+    let node_of = |name: &String| shape.field(name).unwrap_or(&DEDUCED);
     for (name, before) in old {
         let below = match new.get(name) {
-            Some(after) => compare(of(name), before, after),
-            None => Comparison::removed(all(of(name), before)),
+            Some(after) => compare(node_of(name), before, after),
+            None => Comparison::removed(subtree(node_of(name), before)),
         };
         if !below.is_bare() {
             found.put(&Element::Field(name.clone()), below);
         }
     }
     for (name, after) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
-        let below = Comparison::added(all(of(name), after));
+        let below = Comparison::added(subtree(node_of(name), after));
         found.put(&Element::Field(name.clone()), below);
     }
     found
@@ -159,15 +159,15 @@ fn items(list: &List, old: &[Value], new: &[Value]) -> Comparison {
 }
 
 /// Returns a single item with everything below it; duplicates are one path.
-fn one_or_many(list: &List, places: &[&Value]) -> Set {
-    match places {
-        [only] => all(&list.items, only),
+fn one_or_many(list: &List, values: &[&Value]) -> Set {
+    match values {
+        [only] => subtree(&list.items, only),
         _ => Set::leaf(),
     }
 }
 
 /// Returns the path of the value itself and everything below it.
-fn all(node: &Node, value: &Value) -> Set {
+fn subtree(node: &Node, value: &Value) -> Set {
     Set {
         member: true,
         ..inside(node, value)
@@ -179,14 +179,14 @@ fn inside(node: &Node, value: &Value) -> Set {
         (Value::Object(fields), Some(shape), _) if !shape.atomic => {
             let each = fields.iter().map(|(name, field)| {
                 let node = shape.field(name).unwrap_or(&DEDUCED);
-                (Element::Field(name.clone()), all(node, field))
+                (Element::Field(name.clone()), subtree(node, field))
             });
             each.collect()
         }
         (Value::Array(items), _, Some(list)) if list.granular() => {
             let items = IndexedList::of(list, items);
             let each = items.each();
-            each.map(|(element, places)| (element.clone(), one_or_many(list, places)))
+            each.map(|(element, values)| (element.clone(), one_or_many(list, values)))
                 .collect()
         }
         _ => BTreeMap::new(),

@@ -61,8 +61,8 @@ impl Set {
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let below = self.below.iter().filter_map(|(element, mine)| {
-            let both = mine.intersection(other.below.get(element)?);
-            (!both.is_empty()).then(|| (element.clone(), both))
+            let common = mine.intersection(other.below.get(element)?);
+            (!common.is_empty()).then(|| (element.clone(), common))
         });
         Self {
             member: self.member && other.member,

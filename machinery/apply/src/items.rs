@@ -53,30 +53,30 @@ fn key_element(index: usize, item: &Value, keys: &[(String, Option<Value>)]) -> 
 /// A list with the path elements of its items. Items without a valid element are identified by their index.
 pub(crate) struct IndexedList<'a> {
     pub(crate) order: Vec<(Element, &'a Value)>,
-    places: BTreeMap<Element, Vec<&'a Value>>,
+    by_element: BTreeMap<Element, Vec<&'a Value>>,
 }
 
 impl<'a> IndexedList<'a> {
     pub(crate) fn of(list: &List, items: &'a [Value]) -> Self {
-        let mut places: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
+        let mut by_element: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
         let mut order = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
-            let at = i64::try_from(index).unwrap_or(i64::MAX);
-            let element = list.element(index, item).unwrap_or(Element::Index(at));
-            places.entry(element.clone()).or_default().push(item);
+            let position = i64::try_from(index).unwrap_or(i64::MAX);
+            let element = list.element(index, item).unwrap_or(Element::Index(position));
+            by_element.entry(element.clone()).or_default().push(item);
             order.push((element, item));
         }
-        Self { order, places }
+        Self { order, by_element }
     }
 
     /// Returns the items with the path element `element`; more than one if the list has duplicates.
     pub(crate) fn get(&self, element: &Element) -> &[&'a Value] {
-        self.places.get(element).map_or(&[], Vec::as_slice)
+        self.by_element.get(element).map_or(&[], Vec::as_slice)
     }
 
     /// Iterates over the elements, each once with its items.
     pub(crate) fn each(&self) -> impl Iterator<Item = (&Element, &[&'a Value])> {
-        self.places
+        self.by_element
             .iter()
             .map(|(element, items)| (element, items.as_slice()))
     }

@@ -13,7 +13,7 @@
 //!
 //! Ownership is a set of *paths* ([`Set`], written as `fieldsV1`), never of values. [`Types`] is the merge
 //! information of a schema: which maps and lists are granular, which are one leaf, and the keys of list
-//! items. Their methods are:
+//! items. The main methods of [`Types`] are:
 //! * [`Types::paths`]: the fields in an applied configuration, which its manager will own;
 //! * [`Types::merge`]: the configuration merged into the live object;
 //! * [`Types::compare`]: the removed, modified and added paths between two states of an object;
@@ -28,7 +28,7 @@
 //!
 //! The depth is limited ([`MAX_DEPTH`]), and so are the bytes of a list ([`MAX_BYTES`]); lists are indexed by
 //! key, so that the work is in `O(n log n)` of their length. An object that exceeds a limit is refused or not
-//! tracked, and nothing panics.
+//! tracked, and causes no panic.
 //!
 //! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of the
 //! enhancement proposal KEP-555. `tests/apply_reference` runs random writes both with this crate and with

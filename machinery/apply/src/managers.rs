@@ -16,7 +16,7 @@ use crate::fields::Set;
 pub use decode::MAX_BYTES;
 pub(crate) use decode::whole_seconds;
 
-/// Type of the write by which a manager got its fields.
+/// Type of the writes that gave a manager its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// An applied configuration. A field that the next configuration omits is removed from the object.
@@ -151,8 +151,8 @@ impl Managers {
                 })
     }
 
-    /// Returns the errors of names and subresources in the list, by kube-apiserver's validation before
-    /// storing it.
+    /// Returns the errors of names and subresources in the list, as kube-apiserver validates them before it
+    /// stores the list.
     #[must_use]
     pub fn validate(&self) -> Vec<FieldError> {
         let in_order = self.sorted().into_iter().enumerate();
@@ -177,16 +177,16 @@ impl Managers {
             .iter()
             .filter(|(_, entry)| !entry.set.is_empty())
             .collect();
-        let place = |of: &(&'_ Identity, &'_ Entry)| (of.0.operation, seconds(of.1.time));
-        let names = |of: &(&Identity, &Entry), with: &(&Identity, &Entry)| {
-            let (one, other) = (of.0, with.0);
+        let rank = |entry: &(&'_ Identity, &'_ Entry)| (entry.0.operation, seconds(entry.1.time));
+        let names = |left: &(&Identity, &Entry), right: &(&Identity, &Entry)| {
+            let (one, other) = (left.0, right.0);
             let managers = one.manager.cmp(&other.manager);
-            let versions = || of.1.api_version.cmp(&with.1.api_version);
+            let versions = || left.1.api_version.cmp(&right.1.api_version);
             managers
                 .then_with(versions)
                 .then_with(|| one.subresource.cmp(&other.subresource))
         };
-        entries.sort_by(|one, other| place(one).cmp(&place(other)).then_with(|| names(one, other)));
+        entries.sort_by(|one, other| rank(one).cmp(&rank(other)).then_with(|| names(one, other)));
         entries
     }
 
@@ -196,7 +196,7 @@ impl Managers {
     }
 }
 
-/// Whether the list removes the managed fields: `[]`, or one entry without any field.
+/// Whether the list removes the managed fields: `[]`, or one entry whose fields are all empty.
 fn removes_all(entries: &[Value]) -> bool {
     let unset = |value: &Value| value.is_null() || value == "";
     match entries {

@@ -60,13 +60,13 @@ fn fields(shape: &Shape, live: &Map<String, Value>, config: &Map<String, Value>)
 }
 
 /// Merges the items of a list. Applied items keep the order of the configuration; other items stay before the
-/// item that follows them.
+/// item that follows them in the live list.
 fn items(list: &List, live: &[Value], config: &[Value]) -> Vec<Value> {
     let (live, config) = (IndexedList::of(list, live), IndexedList::of(list, config));
-    let shared = |at: usize| {
+    let shared = |index: usize| {
         config
             .order
-            .get(at)
+            .get(index)
             .is_some_and(|(key, _)| !live.get(key).is_empty())
     };
     let mut merged = Vec::with_capacity(live.order.len() + config.order.len());

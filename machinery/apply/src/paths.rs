@@ -28,7 +28,7 @@ impl Mismatch {
 }
 
 /// Formats several mismatches as one text: a single one is unchanged.
-pub(crate) fn together(problems: &[Mismatch]) -> String {
+pub(crate) fn join_mismatches(problems: &[Mismatch]) -> String {
     match problems {
         [one] => one.to_string(),
         many => {
@@ -111,7 +111,7 @@ impl Walk {
                 None => self.refuse(format!("expected {}, got map", expected(node))),
                 Some(shape) if shape.atomic || fields.is_empty() => {
                     set.member = true;
-                    self.fits(shape, value);
+                    self.check_atomic_object(shape, value);
                 }
                 Some(shape) => self.fields(shape, value, set),
             },
@@ -120,7 +120,7 @@ impl Walk {
                 Some(list) if list.granular() => self.items(list, items, set),
                 Some(list) => {
                     set.member = true;
-                    self.fit(list, items);
+                    self.check_atomic_list(list, items);
                 }
             },
             _ => match node.scalar {
@@ -138,7 +138,7 @@ impl Walk {
                 None => {
                     self.refuse("field not declared in schema".to_owned());
                     self.path.pop();
-                    // Only one of the duplicates is reported.
+                    // Only the first undeclared field is reported, and later fields are not checked.
                     break;
                 }
                 Some(node) => {
@@ -152,14 +152,14 @@ impl Walk {
         set.below.retain(|_, below| !below.is_empty());
     }
 
-    /// Checks the content of an atomic object, which is one path, but must fit as well.
-    fn fits(&mut self, shape: &Shape, value: &Value) {
+    /// Checks the fields of an atomic object: the object is one path, but its fields must fit as well.
+    fn check_atomic_object(&mut self, shape: &Shape, value: &Value) {
         self.fields(shape, value, &mut Set::default());
     }
 
-    /// Checks the content of an atomic list. A stored list may be older than the schema, and is replaced as a
-    /// whole.
-    fn fit(&mut self, list: &List, items: &[Value]) {
+    /// Checks the items of an atomic list in a configuration. A stored list is not checked: it may be older
+    /// than the schema, and is replaced as a whole.
+    fn check_atomic_list(&mut self, list: &List, items: &[Value]) {
         if self.stored || !list.described() {
             return;
         }
@@ -181,12 +181,12 @@ impl Walk {
         if is_invalid {
             return;
         }
-        for (element, places) in IndexedList::of(list, items).each() {
-            if places.len() > 1 && !self.stored {
+        for (element, values) in IndexedList::of(list, items).each() {
+            if values.len() > 1 && !self.stored {
                 self.refuse(format!("duplicate entries for key {element}"));
             }
             let below = set.below.entry(element.clone()).or_default();
-            if let [only] = places {
+            if let [only] = values {
                 self.path.push(element.clone());
                 self.visit(&list.items, only, below);
                 self.path.pop();

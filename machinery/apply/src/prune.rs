@@ -97,7 +97,7 @@ fn child<'a>(node: &'a Node, element: &Element) -> Option<&'a Node> {
     }
 }
 
-/// Removes `set` from `value`. Returns whether a container becomes empty.
+/// Removes `set` from `value`. Returns whether `value` is a container that becomes empty.
 fn without(node: &Node, value: &mut Value, set: &Set, owned: Option<&Set>) -> bool {
     if set.below.is_empty() {
         return false;
@@ -111,18 +111,18 @@ fn without(node: &Node, value: &mut Value, set: &Set, owned: Option<&Set>) -> bo
 
 fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: Option<&Set>) -> bool {
     let no_owner = Set::default();
-    let mut left = false;
+    let mut has_entries = false;
     fields.retain(|name, value| {
         let element = Element::Field(name.clone());
         let Some(below) = set.below.get(&element) else {
-            left = true;
+            has_entries = true;
             return true;
         };
         if below.member {
             return false;
         }
         // An emptied container counts as a present null, so the container around it is not empty.
-        left = true;
+        has_entries = true;
         let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&no_owner));
         if !without(shape.field(name).unwrap_or(&DEDUCED), value, below, owners) {
             return true;
@@ -135,7 +135,7 @@ fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: 
             Some(owners) => owners.member,
         }
     });
-    !left
+    !has_entries
 }
 
 fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>) -> bool {

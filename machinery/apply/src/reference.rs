@@ -7,10 +7,12 @@
 //! `status`, `metadata` and `managedFields`. The outcome is in further fields: `409` is the expected
 //! conflict, `noop` whether object and owners stay unchanged, `is` the spec (where `replicas` is 1 unless it
 //! is named), `st` the status, `meta` some of the metadata, and `owns` all owners, their paths without
-//! `.spec.` and with `'` for `"`. `admission` has the fields that admission sets in the resulting object.
-//! `where` names the runners of a row that not every runner supports, and `note` explains an intended
-//! difference from kube-apiserver: this crate itself has no dry run, no validation and no last-applied
-//! annotation.
+//! `.spec.` and with `'` for `"`. `order`, `untimed` and `times` describe the entries of `managedFields`,
+//! `annotated` whether the last-applied annotation has the `spec`, and `code` is the status code.
+//!
+//! `admission` has the fields that admission sets in the resulting object. `where` names the runners of a row
+//! that not every runner supports, and `note` explains an intended difference from kube-apiserver: this crate
+//! itself has no dry run, no validation and no last-applied annotation.
 
 pub mod expected;
 pub mod request;
@@ -23,17 +25,17 @@ pub fn schema() -> Value {
     serde_json::from_str(include_str!("reference/widget.json")).expect("the schema is JSON")
 }
 
-/// Returns the rows for the runner `who`: `crate`, `server` or `reference`.
+/// Returns the rows for `runner`: `crate`, `server` or `reference`.
 #[must_use]
-pub fn rows(who: &str) -> Vec<Value> {
+pub fn rows(runner: &str) -> Vec<Value> {
     let rows: Vec<Value> =
         serde_json::from_str(include_str!("reference/rows.json")).expect("the rows are JSON");
-    rows.into_iter().filter(|row| is_for(row, who)).collect()
+    rows.into_iter().filter(|row| is_for(row, runner)).collect()
 }
 
-/// Whether `row` is for the runner `who`.
+/// Whether `row` is for `runner`.
 #[must_use]
-pub fn is_for(row: &Value, who: &str) -> bool {
-    let by = row["where"].as_array();
-    by.is_none_or(|by| by.iter().any(|name| name == who))
+pub fn is_for(row: &Value, runner: &str) -> bool {
+    let runners = row["where"].as_array();
+    runners.is_none_or(|runners| runners.iter().any(|name| name == runner))
 }

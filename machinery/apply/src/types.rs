@@ -61,7 +61,7 @@ pub(crate) enum Scalars {
     Boolean,
 }
 
-/// Node for the items of lists without a schema: they are not compared separately.
+/// Node for the items of a list without a schema. Such items are not compared separately.
 static UNDESCRIBED: LazyLock<Arc<Node>> = LazyLock::new(|| {
     Arc::new(Node {
         object: None,
@@ -99,14 +99,14 @@ impl Types {
 }
 
 impl List {
-    /// Whether a schema describes the items.
+    /// Whether the list has a schema.
     pub(crate) fn described(&self) -> bool {
         !Arc::ptr_eq(&self.items, &UNDESCRIBED)
     }
 }
 
 impl Shape {
-    /// Whether no field is declared.
+    /// Whether no field has a schema.
     pub(crate) fn deduced(&self) -> bool {
         self.fields.is_empty() && matches!(self.rest, Rest::Deduced)
     }
@@ -194,14 +194,14 @@ fn object(schema: &Value, preserve: bool) -> Shape {
 
 fn list(schema: &Value, preserve: bool) -> List {
     let items = &schema["items"];
-    let of = if items.is_object() {
+    let node = if items.is_object() {
         compile(items, preserve)
     } else {
         Arc::clone(&DEDUCED)
     };
     List {
         by: identified_by(schema, items),
-        items: of,
+        items: node,
     }
 }
 

@@ -16,7 +16,7 @@ pub use versions::{Only, Versions};
 /// Author of a write, and its target.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
-    /// Name of the manager; an empty one is `unknown`.
+    /// Name of the manager; an empty name means `unknown`.
     pub manager: &'a str,
     /// Subresource of the write; empty for the object itself.
     pub subresource: &'a str,

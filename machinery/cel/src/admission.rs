@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use crate::environment::Environment;
 use crate::types::Type;
 
-/// Variables of [`Environment::match_conditions`], in the order of their indexes.
+/// Variables of [`Environment::match_conditions`] and [`Environment::policies`], in the order of their
+/// indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdmissionVariable {
     /// The variable `object`.
@@ -55,9 +56,9 @@ impl Environment {
         }
     }
 
-    /// Creates the environment for checking, not evaluating, the expressions of a policy against the kinds of
-    /// its rules: writes of objects of the type `object`, with `params` where the policy has parameters. As
-    /// in kube-apiserver, it has no `authorizer.requestResource`.
+    /// Creates an environment that only type-checks the expressions of a policy, for one kind of its rules:
+    /// `object` is the type of the written objects, and `params` the type of the parameters, if the policy
+    /// has any. As in kube-apiserver, the environment has no `authorizer.requestResource`.
     #[must_use]
     pub fn checking_policies(object: &Type, params: Option<&Type>) -> Self {
         let environment = Self::kubernetes()
@@ -83,10 +84,10 @@ fn variables() -> Type {
 }
 
 /// Returns fields with the same type.
-fn fields(of: &Type, names: &[&'static str]) -> Vec<(Cow<'static, str>, Type)> {
+fn fields(field_type: &Type, names: &[&'static str]) -> Vec<(Cow<'static, str>, Type)> {
     names
         .iter()
-        .map(|name| (Cow::Borrowed(*name), of.clone()))
+        .map(|name| (Cow::Borrowed(*name), field_type.clone()))
         .collect()
 }
 
@@ -113,7 +114,7 @@ fn namespace() -> Type {
         ("spec", Type::object("kubernetes.NamespaceSpec", spec)),
         ("status", Type::object("kubernetes.NamespaceStatus", status)),
     ];
-    let parts = parts.map(|(name, of)| (Cow::Borrowed(name), of));
+    let parts = parts.map(|(name, field_type)| (Cow::Borrowed(name), field_type));
     Type::object("kubernetes.Namespace", parts.into())
 }
 

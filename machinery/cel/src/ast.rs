@@ -11,7 +11,7 @@ pub(crate) const DEEPEST: usize = 100;
 pub(crate) struct Expr {
     /// Byte offset of the expression's operator, bracket or first letter.
     pub(crate) at: usize,
-    /// Number of nested expressions below this one.
+    /// Number of levels of nested expressions below this expression.
     depth: usize,
     pub(crate) kind: Kind,
 }
@@ -22,11 +22,11 @@ pub(crate) enum Kind {
     Literal(Value<'static>),
     Ident(String),
     Select {
-        of: Box<Expr>,
+        operand: Box<Expr>,
         field: String,
         mode: Select,
     },
-    /// An operator or function; operators have cel-go's names, `_+_`.
+    /// An operator or function; operators have cel-go's names, such as `_+_`.
     Call {
         function: String,
         target: Option<Box<Expr>>,
@@ -51,7 +51,7 @@ pub(crate) enum Kind {
     },
 }
 
-/// Type of a field selection.
+/// Mode of a field selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Select {
     /// The value: `a.b`.
@@ -62,15 +62,15 @@ pub(crate) enum Select {
     Optional,
 }
 
-/// An element of a list or the value of a map's entry; an optional one (`?x`) is omitted when it has no
-/// value.
+/// An element of a list, or the value of an entry or field. An optional item (`?x`) is omitted when it has
+/// no value.
 #[derive(Debug)]
 pub(crate) struct Item {
     pub(crate) value: Expr,
     pub(crate) optional: bool,
 }
 
-/// A macro over the elements of a list or the keys of a map.
+/// A macro over the elements of a list or the entries of a map.
 #[derive(Debug)]
 pub(crate) struct Fold {
     pub(crate) comprehension: Comprehension,
@@ -88,11 +88,11 @@ pub(crate) enum Comprehension {
     All,
     Exists,
     ExistsOne,
-    /// The elements whose body is true.
+    /// The elements for which the body is true.
     Filter,
     /// The values of the body, as a list.
     Map,
-    /// The values of the body, each under its key.
+    /// The values of the body, each under the key of its element.
     MapValues,
     /// The entries of the maps that the body returns.
     MapEntries,
@@ -124,7 +124,7 @@ impl Kind {
     fn parts(&self) -> Vec<&Expr> {
         match self {
             Self::Literal(_) | Self::Ident(_) => Vec::new(),
-            Self::Select { of, .. } => vec![of],
+            Self::Select { operand, .. } => vec![operand],
             Self::Call { target, args, .. } => target.iter().map(|target| &**target).chain(args).collect(),
             Self::And(terms) | Self::Or(terms) => terms.iter().collect(),
             Self::List(items) => items.iter().map(|item| &item.value).collect(),

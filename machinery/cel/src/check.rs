@@ -16,8 +16,8 @@ use crate::types::Type;
 use crate::unify::Unifier;
 use crate::value::Value;
 
-/// Highest number of types in a compound type.
-const LARGEST_TYPE: usize = 256;
+/// Number of types at which a compound type is too large.
+const TOO_LARGE: usize = 256;
 
 /// Names of types, which are also values.
 const TYPE_NAMES: [(&str, &str, Type); 13] = [
@@ -90,7 +90,7 @@ struct Checker<'e> {
     calls: Vec<String>,
     reads: Vec<usize>,
     patterns: HashMap<String, Arc<Pattern>>,
-    /// Number of enclosing calls with lists of unknown types.
+    /// Number of enclosing calls of `format`, whose lists may mix types.
     mixed: usize,
 }
 
@@ -109,16 +109,16 @@ impl Checker<'_> {
         let at = expression.at;
         let checked = match expression.kind {
             Kind::Literal(value) => {
-                let of = literal(&value);
-                (Node::Constant(value), of)
+                let ty = literal(&value);
+                (Node::Constant(value), ty)
             }
             Kind::Ident(name) => self.name(at, &name),
-            Kind::Select { of, field, mode } => self.select(at, *of, field, mode),
+            Kind::Select { operand, field, mode } => self.select(at, *operand, field, mode),
             Kind::Call {
                 function,
                 target,
                 args,
-            } => self.called(at, function, target.map(|target| *target), args),
+            } => self.call(at, function, target.map(|target| *target), args),
             Kind::And(terms) => (Node::And(self.conditions(terms)), Type::Bool),
             Kind::Or(terms) => (Node::Or(self.conditions(terms)), Type::Bool),
             Kind::List(items) => self.list(items),
@@ -132,7 +132,7 @@ impl Checker<'_> {
                 body,
             } => self.opt_map(at, flat, variable, *target, *body),
         };
-        if checked.1.size(LARGEST_TYPE) >= LARGEST_TYPE {
+        if checked.1.size(TOO_LARGE) >= TOO_LARGE {
             return self.issue(at, "the type of the expression is too large");
         }
         checked
@@ -145,32 +145,32 @@ impl Checker<'_> {
     /// Checks a term that must be a bool.
     fn condition(&mut self, term: Expr) -> Node {
         let at = term.at;
-        let (node, of) = self.expression(term);
-        self.expect(at, &of, &Type::Bool);
+        let (node, ty) = self.expression(term);
+        self.expect(at, &ty, &Type::Bool);
         node
     }
 
-    fn expect(&mut self, at: usize, of: &Type, wanted: &Type) -> bool {
-        let fits = self.types.assign(of, wanted);
+    fn expect(&mut self, at: usize, ty: &Type, wanted: &Type) -> bool {
+        let fits = self.types.assign(ty, wanted);
         if !fits {
             let wanted = self.types.resolve(wanted, true);
-            let of = self.types.resolve(of, true);
-            self.issue(at, format!("expected type '{wanted}' but found '{of}'"));
+            let ty = self.types.resolve(ty, true);
+            self.issue(at, format!("expected type '{wanted}' but found '{ty}'"));
         }
         fits
     }
 
     /// Finds a variable or a type by its name.
     fn find_name(&mut self, name: &str) -> Option<TypedNode> {
-        if let Some(place) = self.locals.iter().rposition(|(known, _)| known == name) {
-            return Some((Node::Local(place), self.locals[place].1.clone()));
+        if let Some(index) = self.locals.iter().rposition(|(known, _)| known == name) {
+            return Some((Node::Local(index), self.locals[index].1.clone()));
         }
-        if let Some((place, of)) = self.environment.variable(name) {
-            self.reads.push(place);
-            return Some((Node::Global(place), of.clone()));
+        if let Some((index, ty)) = self.environment.variable(name) {
+            self.reads.push(index);
+            return Some((Node::Global(index), ty.clone()));
         }
-        let (_, shown, of) = TYPE_NAMES.iter().find(|(known, ..)| *known == name)?;
-        Some((Node::Constant(Value::Type(shown)), Type::type_of(of.clone())))
+        let (_, shown, ty) = TYPE_NAMES.iter().find(|(known, ..)| *known == name)?;
+        Some((Node::Constant(Value::Type(shown)), Type::type_of(ty.clone())))
     }
 
     fn name(&mut self, at: usize, name: &str) -> TypedNode {
@@ -180,49 +180,49 @@ impl Checker<'_> {
         }
     }
 
-    fn select(&mut self, at: usize, of: Expr, field: String, mode: Select) -> TypedNode {
+    fn select(&mut self, at: usize, operand: Expr, field: String, mode: Select) -> TypedNode {
         if mode == Select::Value
-            && let Some(name) = qualified(&of, &field)
+            && let Some(name) = qualified(&operand, &field)
             && let Some(checked) = self.find_name(&name)
         {
             return checked;
         }
         // A variable whose name contains a dot is always present.
         if mode == Select::Presence
-            && let Some(name) = qualified(&of, &field)
+            && let Some(name) = qualified(&operand, &field)
             && self.environment.variable(&name).is_some()
         {
             return (Node::Constant(Value::Bool(true)), Type::Bool);
         }
-        let (node, of) = self.expression(of);
-        let Some(found) = self.field(at, &of, &field, mode) else {
+        let (node, ty) = self.expression(operand);
+        let Some(found) = self.field(at, &ty, &field, mode) else {
             return placeholder();
         };
         let node = Node::Select {
-            of: Box::new(node),
+            operand: Box::new(node),
             field: field.into(),
             mode,
         };
         (node, found)
     }
 
-    /// Returns the type of a field of `of`.
-    fn field(&mut self, at: usize, of: &Type, field: &str, mode: Select) -> Option<Type> {
-        let of = self.types.resolve(of, false);
-        let (of, optional) = match &of {
+    /// Returns the type of the selection of `field`; `None` after reporting an issue.
+    fn field(&mut self, at: usize, ty: &Type, field: &str, mode: Select) -> Option<Type> {
+        let ty = self.types.resolve(ty, false);
+        let (ty, optional) = match &ty {
             Type::Optional(inside) => ((**inside).clone(), true),
-            _ => (of, mode == Select::Optional),
+            _ => (ty, mode == Select::Optional),
         };
-        let found = match &of {
+        let found = match &ty {
             Type::Error => Type::Error,
             Type::Dyn | Type::Message(_) => Type::Dyn,
             Type::Param(_) => {
-                self.types.assign(&of, &Type::Dyn);
+                self.types.assign(&ty, &Type::Dyn);
                 Type::Dyn
             }
             Type::Map(pair) => pair.1.clone(),
             Type::Object(object) => match object.field(field) {
-                Some(of) => of.clone(),
+                Some(ty) => ty.clone(),
                 None => {
                     self.issue(at, format!("undefined field '{field}'"));
                     return None;
@@ -246,15 +246,15 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the dotted name of `of.field`, if all parts are names.
-fn qualified(of: &Expr, field: &str) -> Option<String> {
-    match &of.kind {
+/// Returns the dotted name of the selection of `field`, if all parts are names.
+fn qualified(operand: &Expr, field: &str) -> Option<String> {
+    match &operand.kind {
         Kind::Ident(name) => Some(format!("{name}.{field}")),
         Kind::Select {
-            of,
+            operand,
             field: inner,
             mode: Select::Value,
-        } => Some(format!("{}.{field}", qualified(of, inner)?)),
+        } => Some(format!("{}.{field}", qualified(operand, inner)?)),
         _ => None,
     }
 }

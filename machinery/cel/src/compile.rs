@@ -13,7 +13,7 @@ impl Environment {
     /// Compiles `source`.
     ///
     /// # Errors
-    /// All issues of the source.
+    /// When `source` is longer than [`LONGEST`]; otherwise its syntax error, or all its type errors.
     pub fn compile(&self, source: &str) -> Result<Program, CompileError> {
         if source.len() > LONGEST {
             return Err(CompileError::whole(format!(

@@ -99,13 +99,13 @@ impl Environment {
 
     /// Adds a variable. Evaluations take the values in the order of the declarations.
     #[must_use]
-    pub fn with_variable(mut self, name: impl Into<Cow<'static, str>>, of: Type) -> Self {
-        self.variables.push((name.into(), of));
+    pub fn with_variable(mut self, name: impl Into<Cow<'static, str>>, ty: Type) -> Self {
+        self.variables.push((name.into(), ty));
         self
     }
 
-    /// Adds the literals of mutations: `Object{...}` with any fields and nested fields (`Object.spec{...}`),
-    /// and `JSONPatch{...}`.
+    /// Adds the literals of mutations, `Object{...}` with any fields and nested fields (`Object.spec{...}`)
+    /// and `JSONPatch{...}`, and the function `jsonpatch.escapeKey`.
     #[must_use]
     pub fn with_mutations(mut self) -> Self {
         self.declare(Library::JsonPatch.functions());
@@ -124,7 +124,9 @@ impl Environment {
         for function in functions {
             let known = self.functions.entry(function.name).or_default();
             known.extend(function.overloads.iter().filter_map(|text| {
-                let overload = signature::read(text)?;
+                let overload = signature::read(text);
+                debug_assert!(overload.is_some(), "{text} is not a signature");
+                let overload = overload?;
                 Some(OverloadEntry {
                     overload,
                     run: function.run,
@@ -139,8 +141,8 @@ impl Environment {
 
     /// Returns the index and the type of a variable.
     pub(crate) fn variable(&self, name: &str) -> Option<(usize, &Type)> {
-        let place = self.variables.iter().position(|(known, _)| *known == name)?;
-        Some((place, &self.variables[place].1))
+        let index = self.variables.iter().position(|(known, _)| *known == name)?;
+        Some((index, &self.variables[index].1))
     }
 
     /// Whether the rules of Kubernetes' own environment apply.

@@ -10,8 +10,8 @@ pub enum Error {
         /// The cost limit.
         limit: u64,
     },
-    /// An access review is not made yet. No operator absorbs this error: the caller makes the review, and
-    /// evaluates again.
+    /// The answer of an access review is missing. No operator absorbs this error: the caller makes the
+    /// review, and evaluates again.
     #[error("the access review is not made yet")]
     Unasked(Box<crate::review::Review>),
     /// Any other failure.
@@ -30,7 +30,7 @@ impl Error {
         !matches!(self, Self::Failed(_))
     }
 
-    /// The error that no overload of a function or operator fits its arguments.
+    /// Creates the error for arguments that no overload accepts.
     pub(crate) fn no_such_overload() -> Self {
         Self::failed("no such overload")
     }

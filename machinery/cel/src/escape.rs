@@ -2,7 +2,7 @@
 
 use crate::parser::is_word;
 
-/// Returns the form of the field `name` in expressions over typed objects; `None` where it has none.
+/// Escapes the field `name` for expressions over typed objects; `None` when the field has no such form.
 #[must_use]
 pub fn escaped(name: &str) -> Option<String> {
     if is_word(name) {
@@ -14,7 +14,7 @@ pub fn escaped(name: &str) -> Option<String> {
     let mut escaped = String::with_capacity(name.len());
     let mut rest = name;
     while let Some(letter) = rest.chars().next() {
-        let (written, length) = match letter {
+        let (replacement, length) = match letter {
             _ if rest.starts_with("__") => ("__underscores__", 2),
             '.' => ("__dot__", 1),
             '-' => ("__dash__", 1),
@@ -23,7 +23,7 @@ pub fn escaped(name: &str) -> Option<String> {
             letter if letter.is_ascii_alphanumeric() => (&rest[..1], 1),
             _ => return None,
         };
-        escaped.push_str(written);
+        escaped.push_str(replacement);
         rest = &rest[length..];
     }
     Some(escaped)

@@ -1,4 +1,4 @@
-//! Evaluation of a checked tree in one traversal. Every step is counted.
+//! Evaluation of a checked tree. The meter counts every step.
 
 mod fold;
 mod lazy;
@@ -44,23 +44,23 @@ impl<'a, 'l> Evaluator<'a, 'l> {
         self.meter.step()?;
         match node {
             Node::Constant(value) => Ok(value.clone()),
-            Node::Global(place) => {
+            Node::Global(index) => {
                 self.meter.charge(1)?;
-                match self.globals.get(*place) {
+                match self.globals.get(*index) {
                     Some(Value::Unavailable(why)) => Err(Error::failed(*why)),
                     Some(value) => Ok(value.clone()),
                     None => match self.lazy {
-                        Some(lazy) => lazy.value(place - self.globals.len()),
+                        Some(lazy) => lazy.value(index - self.globals.len()),
                         None => Err(Error::failed("no such attribute")),
                     },
                 }
             }
-            Node::Local(place) => {
+            Node::Local(index) => {
                 self.meter.charge(1)?;
-                let value = self.locals.get(*place).cloned();
+                let value = self.locals.get(*index).cloned();
                 value.ok_or_else(|| Error::failed("no such attribute"))
             }
-            Node::Select { of, field, mode } => self.select(of, field, *mode),
+            Node::Select { operand, field, mode } => self.select(operand, field, *mode),
             Node::Call { candidates, args } => self.call(candidates, args),
             Node::And(terms) => self.logic(terms, false),
             Node::Or(terms) => self.logic(terms, true),
@@ -68,13 +68,13 @@ impl<'a, 'l> Evaluator<'a, 'l> {
             Node::List(items) => self.list(items),
             Node::Map(entries) => self.map(entries),
             Node::Message { name, fields } => self.message(name, fields),
-            Node::Fold(folding) => self.fold(folding),
+            Node::Fold(fold_macro) => self.fold(fold_macro),
             Node::OptMap { flat, target, body } => self.opt_map(*flat, target, body),
         }
     }
 
-    /// Evaluates terms until one decides: `&&` ends at false, `||` at true. An error is returned only if no
-    /// term decides.
+    /// Evaluates terms until a term decides: `&&` ends at false, `||` at true. An error is returned only if
+    /// no term decides, or if the error ends the evaluation.
     fn logic(&mut self, terms: &'a [Node], decides: bool) -> Outcome<'a> {
         let mut failure = None;
         for term in terms {
@@ -88,7 +88,7 @@ impl<'a, 'l> Evaluator<'a, 'l> {
         failure.map_or(Ok(Value::Bool(!decides)), Err)
     }
 
-    /// Keeps the first error, unless it ends the evaluation.
+    /// Keeps the first error in `failure`, and returns an error that ends the evaluation.
     fn absorb(&self, failure: &mut Option<Error>, error: Error) -> Result<(), Error> {
         if error.ends() {
             return Err(error);
@@ -123,16 +123,16 @@ impl<'a, 'l> Evaluator<'a, 'l> {
         }
     }
 
-    fn select(&mut self, of: &'a Node, field: &str, mode: Select) -> Outcome<'a> {
-        let of = self.value(of)?;
+    fn select(&mut self, operand: &'a Node, field: &str, mode: Select) -> Outcome<'a> {
+        let operand = self.value(operand)?;
         self.meter.charge(1)?;
-        let (of, optional) = match of {
+        let (operand, optional) = match operand {
             Value::Optional(None) if mode == Select::Presence => return Ok(Value::Bool(false)),
             Value::Optional(None) => return Ok(Value::Optional(None)),
-            Value::Optional(Some(of)) => ((*of).clone(), true),
-            of => (of, false),
+            Value::Optional(Some(operand)) => ((*operand).clone(), true),
+            operand => (operand, false),
         };
-        let found = match &of {
+        let found = match &operand {
             Value::Map(map) => map.field(field),
             Value::Message(message) => message.fields.get(field).cloned(),
             Value::List(_) if mode != Select::Optional && !optional => {
@@ -212,14 +212,14 @@ impl<'a, 'l> Evaluator<'a, 'l> {
     }
 }
 
-/// Adds an entry with a new key.
+/// Adds an entry, or replaces the value of an existing key.
 fn insert<'a>(
     map: &mut BTreeMap<Key<'a>, Value<'a>>,
     key: &Value<'a>,
     value: Value<'a>,
 ) -> Result<(), Error> {
-    let place =
+    let map_key =
         Key::of(key).ok_or_else(|| Error::failed(format!("unsupported key type: {}", key.type_name())))?;
-    map.insert(place, value);
+    map.insert(map_key, value);
     Ok(())
 }

@@ -32,18 +32,18 @@ impl Token {
     }
 }
 
-/// Signs, with longer ones first.
+/// Signs. A sign precedes its prefixes.
 const SIGNS: [&str; 26] = [
     "&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")",
     "[", "]", "{", "}", "=", "`",
 ];
 
-/// Returns every token with its byte offset; the last one is [`Token::End`].
+/// Returns every token with its byte offset; the last token is [`Token::End`].
 pub(crate) fn tokens(source: &str) -> Result<Vec<(usize, Token)>, Issue> {
     let mut lexer = Lexer { source, at: 0 };
     let mut tokens = Vec::new();
     loop {
-        lexer.blank();
+        lexer.skip_blank();
         let start = lexer.at;
         let token = lexer.token()?;
         let end = token == Token::End;
@@ -65,7 +65,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// Skips white space and comments.
-    fn blank(&mut self) {
+    fn skip_blank(&mut self) {
         loop {
             let rest = self.rest();
             let trimmed = rest.trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']);

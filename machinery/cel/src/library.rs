@@ -53,7 +53,7 @@ pub enum Library {
     Strings,
     /// Function `reverse` for strings.
     StringsReverse,
-    /// Functions `sum`, `min`, `max`, `isSorted`, `indexOf` of Kubernetes.
+    /// Functions `sum`, `min`, `max`, `isSorted`, `indexOf`, `lastIndexOf` of Kubernetes.
     Lists,
     /// Functions `slice`, `flatten`, `range`, `distinct`, `reverse`, `sort`, `sortBy` of cel-go.
     ListsExtended,

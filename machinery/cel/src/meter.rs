@@ -1,8 +1,8 @@
 //! Meter of the cost of an evaluation so far.
 //!
 //! The units are the same as in cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30
-//! for a map, 1 for ten bytes of text that are read or created. In addition every step counts, since
-//! operations without a cost in cel-go (constants, `&&`, `||`) take time as well.
+//! for a map, 1 for ten bytes of text that are read or created. The cost is at least a quarter of the number
+//! of steps, since operations without a cost in cel-go (constants, `&&`, `||`) take time as well.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -21,24 +21,24 @@ pub struct Meter {
     steps: u64,
     limit: u64,
     /// Literal patterns of the expression, compiled with it.
-    known: Arc<HashMap<String, Arc<Pattern>>>,
+    literals: Arc<HashMap<String, Arc<Pattern>>>,
     /// Other patterns, compiled during the evaluation.
     dynamic: HashMap<String, Arc<Pattern>>,
     /// Whether timestamps are converted to UTC, regardless of their own offset.
     utc: bool,
-    /// The access reviews made so far.
+    /// Answers of the access reviews made so far.
     decisions: Arc<Decisions>,
     /// Data for the caller's own functions.
     beside: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Meter {
-    pub(crate) fn new(limit: u64, known: Arc<HashMap<String, Arc<Pattern>>>, utc: bool) -> Self {
+    pub(crate) fn new(limit: u64, literals: Arc<HashMap<String, Arc<Pattern>>>, utc: bool) -> Self {
         Self {
             spent: 0,
             steps: 0,
             limit,
-            known,
+            literals,
             dynamic: HashMap::new(),
             utc,
             decisions: Arc::default(),
@@ -117,9 +117,10 @@ impl Meter {
         Ok(())
     }
 
-    /// Returns the compiled `pattern`. A pattern that is not a literal costs its compilation.
+    /// Returns the compiled `pattern`. The first compilation of a pattern that is not a literal
+    /// is charged.
     pub(crate) fn pattern(&mut self, pattern: &str) -> Result<Arc<Pattern>, Error> {
-        if let Some(found) = self.known.get(pattern).or_else(|| self.dynamic.get(pattern)) {
+        if let Some(found) = self.literals.get(pattern).or_else(|| self.dynamic.get(pattern)) {
             return Ok(Arc::clone(found));
         }
         self.charge(500 + pattern.len())?;

@@ -35,7 +35,7 @@ pub(crate) fn parse(source: &str, syntax: Syntax) -> Result<Expr, Issue> {
     }
 }
 
-/// Reserved words that cannot be names of variables or functions.
+/// Words that are reserved for later use. They cannot be names of variables or functions.
 const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -56,8 +56,8 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
-/// Reserved words that cannot be identifiers.
-const WORDS: [&str; 4] = ["true", "false", "null", "in"];
+/// Words that are literals or operators.
+const KEYWORDS: [&str; 4] = ["true", "false", "null", "in"];
 
 /// Whether `name` is valid as the name of a variable.
 #[must_use]
@@ -67,12 +67,12 @@ pub fn is_identifier(name: &str) -> bool {
     begins && name.chars().all(goes_on) && !is_word(name)
 }
 
-/// Whether `name` is a word of the language.
+/// Whether `name` is a reserved word or a keyword.
 pub(crate) fn is_word(name: &str) -> bool {
-    RESERVED.contains(&name) || WORDS.contains(&name)
+    RESERVED.contains(&name) || KEYWORDS.contains(&name)
 }
 
-/// Binary operators with their names, by precedence.
+/// Binary operators, with their names and their precedence: higher numbers bind tighter.
 const BINARY: [(&str, &str, u8); 13] = [
     ("<", "_<_", 1),
     ("<=", "_<=_", 1),
@@ -90,7 +90,7 @@ const BINARY: [(&str, &str, u8); 13] = [
 ];
 
 /// Parser of a part of an expression.
-type Read = fn(&mut Parser) -> Result<Expr, Issue>;
+type ParseFunction = fn(&mut Parser) -> Result<Expr, Issue>;
 
 struct Parser {
     tokens: Vec<(usize, Token)>,
@@ -116,7 +116,7 @@ impl Parser {
         token
     }
 
-    /// Consumes `sign` if it comes next, and returns whether it did.
+    /// Consumes the next token if it is `sign`, and returns whether the token was consumed.
     fn take(&mut self, sign: &str) -> bool {
         let found = matches!(self.peek(), Token::Sign(next) if *next == sign);
         if found {
@@ -141,13 +141,13 @@ impl Parser {
         )
     }
 
-    /// Runs `read` in one more level of brackets or prefixes.
-    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Issue>) -> Result<T, Issue> {
+    /// Runs `parse` one level deeper, unless the nesting is too deep.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, Issue>) -> Result<T, Issue> {
         if self.depth >= DEEPEST {
             return Err(too_deep(self.at()));
         }
         self.depth += 1;
-        let result = read(self);
+        let result = parse(self);
         self.depth -= 1;
         result
     }
@@ -169,7 +169,7 @@ impl Parser {
 
     /// Parses terms joined by `||` if `or` is set, otherwise terms joined by `&&`.
     fn logic(&mut self, or: bool) -> Result<Expr, Issue> {
-        let (sign, part): (_, Read) = if or {
+        let (sign, part): (_, ParseFunction) = if or {
             ("||", |parser| parser.logic(false))
         } else {
             ("&&", |parser| parser.binary(1))
@@ -189,7 +189,7 @@ impl Parser {
         Expr::new(at, if or { Kind::Or(terms) } else { Kind::And(terms) })
     }
 
-    fn binary(&mut self, least: u8) -> Result<Expr, Issue> {
+    fn binary(&mut self, lowest_precedence: u8) -> Result<Expr, Issue> {
         let mut left = self.unary()?;
         loop {
             let sign = match self.peek() {
@@ -198,11 +198,13 @@ impl Parser {
                 _ => "",
             };
             let operator = BINARY.iter().find(|(known, ..)| *known == sign);
-            let Some((_, name, strength)) = operator.filter(|(.., strength)| *strength >= least) else {
+            let Some((_, name, precedence)) =
+                operator.filter(|(.., precedence)| *precedence >= lowest_precedence)
+            else {
                 return Ok(left);
             };
             let (at, _) = self.advance();
-            let right = self.binary(strength + 1)?;
+            let right = self.binary(precedence + 1)?;
             left = call(at, name, vec![left, right])?;
         }
     }
@@ -234,7 +236,7 @@ impl Parser {
         self.members(primary)
     }
 
-    /// Parses the number after a minus.
+    /// Parses the number after the minus at `at`; `None` when no number follows.
     fn negative(&mut self, at: usize) -> Result<Option<Expr>, Issue> {
         let value = match self.peek() {
             Token::Int(value) => Value::Int(0i64.wrapping_sub_unsigned(*value)),
@@ -326,53 +328,55 @@ impl Parser {
         }
     }
 
-    /// Parses the fields, indices and member calls that follow `of`.
-    fn members(&mut self, mut of: Expr) -> Result<Expr, Issue> {
+    /// Parses the fields, indices, member calls and message fields that follow `operand`.
+    fn members(&mut self, mut operand: Expr) -> Result<Expr, Issue> {
         loop {
             let at = self.at();
             if self.take(".") {
-                of = self.member(at, of)?;
+                operand = self.member(at, operand)?;
             } else if self.take("[") {
                 let optional = self.optional_sign()?;
                 let index = self.nested(Self::expression)?;
                 self.expect("]")?;
-                of = call(at, if optional { "_[?_]" } else { "_[_]" }, vec![of, index])?;
+                operand = call(at, if optional { "_[?_]" } else { "_[_]" }, vec![operand, index])?;
             } else if self.take("{") {
-                of = match name_of(&of) {
+                operand = match name_of(&operand) {
                     Some(name) if self.syntax.messages && is_mutation_type(&name) => {
                         self.message(at, name)?
                     }
-                    _ => return Err(message(at, &of)),
+                    _ => return Err(unsupported_message(at, &operand)),
                 };
             } else {
-                return Ok(of);
+                return Ok(operand);
             }
         }
     }
 
-    fn member(&mut self, at: usize, of: Expr) -> Result<Expr, Issue> {
+    fn member(&mut self, at: usize, operand: Expr) -> Result<Expr, Issue> {
         let optional = self.optional_sign()?;
-        let field = match self.advance() {
-            (_, Token::Ident(field)) => field,
-            (at, other) => {
-                let text = format!(
-                    "Syntax error: mismatched input {} expecting IDENTIFIER",
-                    other.shown()
-                );
-                return Err(Issue::new(at, text));
-            }
-        };
+        let field = self.field()?;
         let open = self.at();
         if optional || !self.take("(") {
             let mode = if optional { Select::Optional } else { Select::Value };
-            let of = Box::new(of);
-            return Expr::new(at, Kind::Select { of, field, mode });
+            let operand = Box::new(operand);
+            return Expr::new(at, Kind::Select { operand, field, mode });
         }
         let args = self.arguments()?;
-        macros::member(open, of, field, args, self.syntax)
+        macros::member(open, operand, field, args, self.syntax)
     }
 
-    /// Whether a `?` for an optional comes next.
+    /// Consumes the name of a field. Reserved identifiers are names of fields, too; keywords are not.
+    fn field(&mut self) -> Result<String, Issue> {
+        let found = match self.advance() {
+            (_, Token::Ident(field)) if !KEYWORDS.contains(&field.as_str()) => return Ok(field),
+            found => found,
+        };
+        let (at, found) = (found.0, found.1.shown());
+        let text = format!("Syntax error: mismatched input {found} expecting IDENTIFIER");
+        Err(Issue::new(at, text))
+    }
+
+    /// Consumes a `?` that marks an optional, and returns whether there was one.
     fn optional_sign(&mut self) -> Result<bool, Issue> {
         let at = self.at();
         let optional = self.take("?");
@@ -405,14 +409,7 @@ impl Parser {
         let mut fields = Vec::new();
         while !self.take("}") {
             let optional = self.optional_sign()?;
-            let field = match self.advance() {
-                (_, Token::Ident(field)) => field,
-                (at, other) => {
-                    let found = other.shown();
-                    let text = format!("Syntax error: mismatched input {found} expecting IDENTIFIER");
-                    return Err(Issue::new(at, text));
-                }
-            };
+            let field = self.field()?;
             self.expect(":")?;
             let value = self.nested(Self::expression)?;
             fields.push((field, Item { value, optional }));
@@ -441,9 +438,9 @@ impl Parser {
     }
 }
 
-/// The issue of a message literal, which no environment supports.
-fn message(at: usize, of: &Expr) -> Issue {
-    match name_of(of) {
+/// Creates the issue of a message literal that the environment does not support.
+fn unsupported_message(at: usize, operand: &Expr) -> Issue {
+    match name_of(operand) {
         Some(name) if !name.starts_with("google.protobuf.") => {
             Issue::new(at, format!("undeclared reference to '{name}' (in container '')"))
         }
@@ -457,15 +454,15 @@ fn is_mutation_type(name: &str) -> bool {
     name == "JSONPatch" || name == "Object" || name.starts_with("Object.")
 }
 
-/// Returns the dotted name that an expression consists of, if it is one.
-fn name_of(of: &Expr) -> Option<String> {
-    match &of.kind {
+/// Returns the dotted name in `operand`; `None` when the expression is not a name.
+fn name_of(operand: &Expr) -> Option<String> {
+    match &operand.kind {
         Kind::Ident(name) => Some(name.clone()),
         Kind::Select {
-            of,
+            operand,
             field,
             mode: Select::Value,
-        } => Some(format!("{}.{field}", name_of(of)?)),
+        } => Some(format!("{}.{field}", name_of(operand)?)),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Regular expressions in RE2's syntax, limited in size.
 //!
-//! They are compiled by the crate `regex`, which matches in linear time, like RE2. Differences in syntax are
+//! The crate `regex` compiles the patterns and, like RE2, matches in linear time. Differences in syntax are
 //! rewritten: `\d`, `\w`, `\s` and `\b` are for ASCII; brackets and `&&` within a class, and a brace outside
 //! a repetition, are literal.
 
@@ -10,7 +10,7 @@ use regex::{Regex, RegexBuilder};
 const HEAVIEST: usize = 10_000;
 /// Highest number of repetitions of one part, as in RE2.
 const MOST_REPETITIONS: usize = 1000;
-/// Highest memory of a compiled pattern, and of its cache while it runs.
+/// Highest memory, in bytes, of a compiled pattern and of the cache of a search.
 const LARGEST: usize = 1 << 20;
 
 /// A compiled regular expression.
@@ -49,13 +49,14 @@ impl Pattern {
         &self.regex
     }
 
-    /// Highest number of characters that are matched, with repetitions expanded.
+    /// Returns the length of the pattern in characters, with repetitions expanded. A class counts as
+    /// [`CLASS_WEIGHT`] characters.
     pub(crate) fn weight(&self) -> usize {
         self.weight
     }
 }
 
-/// Minimal weight of a part that may match any character.
+/// Weight of a class of characters, such as `.`, `[a-z]` or `\d`.
 const CLASS_WEIGHT: usize = 4;
 /// Deepest nesting of groups.
 const DEEPEST: usize = 100;
@@ -93,14 +94,14 @@ impl<'s> Rewriter<'s> {
                         if most > MOST_REPETITIONS {
                             return Err(format!("invalid repeat count: `{}`", &self.rest[..length]));
                         }
-                        self.pass(length);
+                        self.copy(length);
                         last = last.saturating_mul(most.max(1));
                     }
                     None => {
                         total += last;
                         last = 1;
                         self.output.push('\\');
-                        self.pass(1);
+                        self.copy(1);
                     }
                 },
                 _ => {
@@ -108,7 +109,7 @@ impl<'s> Rewriter<'s> {
                         total += last;
                         last = if character == '.' { CLASS_WEIGHT } else { 1 };
                     }
-                    self.pass(character.len_utf8());
+                    self.copy(character.len_utf8());
                 }
             }
             if total.saturating_add(last) > 100 * HEAVIEST {
@@ -118,14 +119,14 @@ impl<'s> Rewriter<'s> {
         Ok(total + last)
     }
 
-    fn pass(&mut self, length: usize) {
-        let (passed, rest) = self.rest.split_at(length);
-        self.output.push_str(passed);
+    fn copy(&mut self, length: usize) {
+        let (copied, rest) = self.rest.split_at(length);
+        self.output.push_str(copied);
         self.rest = rest;
     }
 
     fn group(&mut self, depth: usize) -> Result<usize, String> {
-        self.pass(1);
+        self.copy(1);
         if self.rest.starts_with('?') {
             let end = self.rest.find([':', '>', ')']).ok_or("missing closing )")?;
             let head = &self.rest[..end];
@@ -133,32 +134,32 @@ impl<'s> Rewriter<'s> {
                 .trim_start_matches('?')
                 .chars()
                 .all(|flag| "imsU-".contains(flag));
-            let named =
+            let is_named =
                 (head.starts_with("?P<") || head.starts_with("?<")) && self.rest[end..].starts_with('>');
-            if !(flags || named) || head.starts_with("?<=") || head.starts_with("?<!") {
+            if !(flags || is_named) || head.starts_with("?<=") || head.starts_with("?<!") {
                 return Err(format!("invalid or unsupported Perl syntax: `({head}`"));
             }
             if self.rest[end..].starts_with(')') {
-                self.pass(end + 1);
+                self.copy(end + 1);
                 return Ok(0);
             }
-            self.pass(end + 1);
+            self.copy(end + 1);
         }
         let weight = self.sequence(depth + 1)?;
         if !self.rest.starts_with(')') {
             return Err("missing closing )".to_owned());
         }
-        self.pass(1);
+        self.copy(1);
         Ok(weight + 1)
     }
 
-    /// Rewrites an escape outside of a class.
+    /// Rewrites an escape outside of a class, and returns its weight.
     fn escape(&mut self) -> Result<usize, String> {
         let escaped = self.rest[1..]
             .chars()
             .next()
             .ok_or("trailing backslash at end of expression")?;
-        let written = match escaped {
+        let replacement = match escaped {
             'd' => "[0-9]",
             'D' => "[^0-9]",
             'w' => "[0-9A-Za-z_]",
@@ -173,11 +174,11 @@ impl<'s> Rewriter<'s> {
                 return Err(format!("invalid escape sequence: `\\{escaped}`"));
             }
             _ => {
-                self.pass(1 + escaped.len_utf8());
+                self.copy(1 + escaped.len_utf8());
                 return Ok(1);
             }
         };
-        self.output.push_str(written);
+        self.output.push_str(replacement);
         self.rest = &self.rest[2..];
         Ok(CLASS_WEIGHT)
     }
@@ -186,7 +187,7 @@ impl<'s> Rewriter<'s> {
     /// whose braces are not a repetition.
     fn code_point(&mut self, escaped: char) -> Result<(), String> {
         let Some(inside) = self.rest[2..].strip_prefix('{') else {
-            self.pass(2);
+            self.copy(2);
             return Ok(());
         };
         let end = inside
@@ -198,7 +199,7 @@ impl<'s> Rewriter<'s> {
                 self.output.push_str(&format!("\\{negated}{{{name}}}"));
                 self.rest = &inside[end + 1..];
             }
-            _ => self.pass("\\p{".len() + end + 1),
+            _ => self.copy("\\p{".len() + end + 1),
         }
         Ok(())
     }
@@ -216,33 +217,33 @@ impl<'s> Rewriter<'s> {
     }
 
     fn class(&mut self) -> Result<(), String> {
-        self.pass(1);
+        self.copy(1);
         if self.rest.starts_with('^') {
-            self.pass(1);
+            self.copy(1);
         }
         let mut first = true;
         loop {
             let character = self.rest.chars().next().ok_or("missing closing ]")?;
             match character {
                 ']' if !first => {
-                    self.pass(1);
+                    self.copy(1);
                     return Ok(());
                 }
                 '[' if self.rest.starts_with("[:") && self.rest.contains(":]") => {
                     let end = self.rest.find(":]").map_or(1, |end| end + 2);
-                    self.pass(end);
+                    self.copy(end);
                 }
                 '\\' => self.class_escape()?,
                 // Signs that would combine classes.
                 '[' | ']' | '&' | '~' => {
                     self.output.push('\\');
-                    self.pass(1);
+                    self.copy(1);
                 }
                 '-' if self.rest.starts_with("--") => {
                     self.output.push('\\');
-                    self.pass(1);
+                    self.copy(1);
                 }
-                other => self.pass(other.len_utf8()),
+                other => self.copy(other.len_utf8()),
             }
             first = false;
         }
@@ -250,7 +251,7 @@ impl<'s> Rewriter<'s> {
 
     fn class_escape(&mut self) -> Result<(), String> {
         let escaped = self.rest[1..].chars().next().ok_or("missing closing ]")?;
-        let written = match escaped {
+        let replacement = match escaped {
             'd' => "0-9",
             'D' => "[^0-9]",
             'w' => "0-9A-Za-z_",
@@ -260,11 +261,11 @@ impl<'s> Rewriter<'s> {
             'b' | 'B' => return Err(format!("invalid escape sequence: `\\{escaped}`")),
             'p' | 'P' | 'x' => return self.code_point(escaped),
             _ => {
-                self.pass(1 + escaped.len_utf8());
+                self.copy(1 + escaped.len_utf8());
                 return Ok(());
             }
         };
-        self.output.push_str(written);
+        self.output.push_str(replacement);
         self.rest = &self.rest[2..];
         Ok(())
     }
@@ -276,8 +277,8 @@ fn repetition(rest: &str) -> Option<(usize, usize)> {
     let inside = &rest[1..end];
     let (least, most) = inside.split_once(',').unwrap_or((inside, inside));
     let number = |digits: &str| {
-        let all = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-        all.then(|| digits.parse().unwrap_or(usize::MAX))
+        let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+        is_number.then(|| digits.parse().unwrap_or(usize::MAX))
     };
     let least = number(least)?;
     let most = if most.is_empty() { least } else { number(most)? };

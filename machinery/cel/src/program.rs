@@ -37,10 +37,10 @@ impl Program {
         self.calls.iter().any(|called| called == function)
     }
 
-    /// Whether the expression reads the variable with the index `place` in the order of declarations.
+    /// Whether the expression reads the variable with the index `index` in the order of declarations.
     #[must_use]
-    pub fn reads(&self, place: usize) -> bool {
-        self.reads.contains(&place)
+    pub fn reads(&self, index: usize) -> bool {
+        self.reads.contains(&index)
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum Node {
     /// A variable of a macro, by its position on the stack.
     Local(usize),
     Select {
-        of: Box<Node>,
+        operand: Box<Node>,
         field: Box<str>,
         mode: Select,
     },

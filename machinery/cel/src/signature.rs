@@ -15,25 +15,25 @@ pub(crate) struct Overload {
     pub(crate) variables: usize,
 }
 
-/// Parses a signature. `None` where it is malformed, which a test of every library excludes.
+/// Parses a signature; `None` when the signature is malformed.
 pub(crate) fn read(text: &str) -> Option<Overload> {
     let mut reader = Reader { rest: text };
     let mut args = Vec::new();
     let member = !reader.take("(");
     if member {
-        args.push(reader.one()?);
+        args.push(reader.parse_type()?);
         reader.take(".(").then_some(())?;
     }
     if !reader.take(")") {
         loop {
-            args.push(reader.one()?);
+            args.push(reader.parse_type()?);
             if reader.take(")") {
                 break;
             }
             reader.take(",").then_some(())?;
         }
     }
-    let result = reader.one()?;
+    let result = reader.parse_type()?;
     let variables = args
         .iter()
         .chain([&result])
@@ -48,9 +48,9 @@ pub(crate) fn read(text: &str) -> Option<Overload> {
     })
 }
 
-/// Returns one more than the highest variable in `of`.
-fn highest(of: &Type) -> usize {
-    match of {
+/// Returns one more than the highest variable in `ty`.
+fn highest(ty: &Type) -> usize {
+    match ty {
         Type::Param(variable) => variable + 1,
         other => other
             .parameters()
@@ -82,13 +82,13 @@ impl Reader<'_> {
         &rest[..length]
     }
 
-    fn inside(&mut self) -> Option<Type> {
+    fn component(&mut self) -> Option<Type> {
         self.take("(").then_some(())?;
-        let of = self.one()?;
-        self.take(")").then_some(of)
+        let ty = self.parse_type()?;
+        self.take(")").then_some(ty)
     }
 
-    fn one(&mut self) -> Option<Type> {
+    fn parse_type(&mut self) -> Option<Type> {
         Some(match self.word() {
             "dyn" => Type::Dyn,
             "null" => Type::Null,
@@ -100,14 +100,14 @@ impl Reader<'_> {
             "bytes" => Type::Bytes,
             "duration" => Type::Duration,
             "timestamp" => Type::Timestamp,
-            "list" => Type::list(self.inside()?),
-            "optional" => Type::optional(self.inside()?),
-            "type" => Type::type_of(self.inside()?),
+            "list" => Type::list(self.component()?),
+            "optional" => Type::optional(self.component()?),
+            "type" => Type::type_of(self.component()?),
             "map" => {
                 self.take("(").then_some(())?;
-                let key = self.one()?;
+                let key = self.parse_type()?;
                 self.take(",").then_some(())?;
-                let value = self.one()?;
+                let value = self.parse_type()?;
                 self.take(")").then_some(Type::map(key, value))?
             }
             "A" => Type::Param(0),

@@ -20,8 +20,7 @@ impl Issue {
     }
 }
 
-/// Reason why a source is not an expression of an environment: all issues with their lines, in cel-go's
-/// format.
+/// Reason why a source does not compile in an environment: the issues with their lines, in cel-go's format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileError {
     text: String,

@@ -9,7 +9,7 @@ use crate::parser::is_word;
 /// A type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Type {
-    /// Any type; the actual one is known only at run time.
+    /// Any type; the actual type is known only at run time.
     Dyn,
     /// Type of an expression whose error is already reported.
     Error,
@@ -94,10 +94,10 @@ impl Type {
         Self::Optional(Arc::new(value))
     }
 
-    /// Creates the type of the type `of`.
+    /// Creates the type of the type `ty`.
     #[must_use]
-    pub fn type_of(of: Self) -> Self {
-        Self::Type(Arc::new(of))
+    pub fn type_of(ty: Self) -> Self {
+        Self::Type(Arc::new(ty))
     }
 
     /// Creates the type of an object with `name`, whose fields have identifiers as names.
@@ -128,7 +128,7 @@ impl Type {
     /// Returns the component types.
     pub(crate) fn parameters(&self) -> Vec<&Self> {
         match self {
-            Self::List(of) | Self::Optional(of) | Self::Type(of) => vec![of],
+            Self::List(ty) | Self::Optional(ty) | Self::Type(ty) => vec![ty],
             Self::Map(pair) => vec![&pair.0, &pair.1],
             _ => Vec::new(),
         }
@@ -137,15 +137,15 @@ impl Type {
     /// Returns the type with `change` applied to its components.
     pub(crate) fn rebuilt(&self, mut change: impl FnMut(&Self) -> Self) -> Self {
         match self {
-            Self::List(of) => Self::list(change(of)),
-            Self::Optional(of) => Self::optional(change(of)),
-            Self::Type(of) => Self::type_of(change(of)),
+            Self::List(ty) => Self::list(change(ty)),
+            Self::Optional(ty) => Self::optional(change(ty)),
+            Self::Type(ty) => Self::type_of(change(ty)),
             Self::Map(pair) => Self::map(change(&pair.0), change(&pair.1)),
             other => other.clone(),
         }
     }
 
-    /// Returns the number of component types, counted up to `most`.
+    /// Returns the number of types in this type, including itself. The count ends at `most`.
     pub(crate) fn size(&self, most: usize) -> usize {
         let mut size = 1;
         for part in self.parameters() {
@@ -175,10 +175,10 @@ impl fmt::Display for Type {
             Self::Named(name) => name,
             Self::Message(name) => name,
             Self::Object(object) => &object.name,
-            Self::List(of) => return write!(formatter, "list({of})"),
+            Self::List(ty) => return write!(formatter, "list({ty})"),
             Self::Map(pair) => return write!(formatter, "map({}, {})", pair.0, pair.1),
-            Self::Optional(of) => return write!(formatter, "optional_type({of})"),
-            Self::Type(of) => return write!(formatter, "type({of})"),
+            Self::Optional(ty) => return write!(formatter, "optional_type({ty})"),
+            Self::Type(ty) => return write!(formatter, "type({ty})"),
             Self::Param(number) => return write!(formatter, "_var{number}"),
         };
         formatter.write_str(name)

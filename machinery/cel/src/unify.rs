@@ -7,7 +7,7 @@ use crate::types::Type;
 #[derive(Default)]
 pub(crate) struct Unifier {
     bindings: Vec<Option<Type>>,
-    /// Replaced substitutions, newest last.
+    /// Replaced bindings, newest last.
     trail: Vec<(usize, Option<Type>)>,
     /// Number of comparisons so far.
     steps: usize,
@@ -52,7 +52,7 @@ impl Unifier {
         self.assign_all(std::slice::from_ref(given), std::slice::from_ref(wanted))
     }
 
-    /// Returns the type of a list with elements of `one` and of `other`.
+    /// Returns the element type of a list with elements of the types `one` and `other`.
     pub(crate) fn join(&mut self, one: Type, other: &Type) -> Type {
         if self.assign(&one, other) {
             more_general(one, other)
@@ -61,24 +61,24 @@ impl Unifier {
         }
     }
 
-    /// Returns `of` with its bound variables substituted; unbound ones stay, or become `dyn`.
-    pub(crate) fn resolve(&mut self, of: &Type, open_is_dyn: bool) -> Type {
+    /// Returns `ty` with its bound variables substituted. Unbound variables become `dyn` if `open_is_dyn`.
+    pub(crate) fn resolve(&mut self, ty: &Type, open_is_dyn: bool) -> Type {
         self.steps += 1;
         if self.exhausted() {
             return Type::Dyn;
         }
-        match of {
+        match ty {
             Type::Param(variable) => match self.bindings[*variable].clone() {
                 Some(known) => self.resolve(&known, open_is_dyn),
                 None if open_is_dyn => Type::Dyn,
-                None => of.clone(),
+                None => ty.clone(),
             },
             other => other.rebuilt(|part| self.resolve(part, open_is_dyn)),
         }
     }
 
-    fn learn(&mut self, variable: usize, is: Type) {
-        let before = self.bindings[variable].replace(is);
+    fn bind(&mut self, variable: usize, binding: Type) {
+        let before = self.bindings[variable].replace(binding);
         self.trail.push((variable, before));
     }
 
@@ -88,14 +88,14 @@ impl Unifier {
             return false;
         }
         if let Type::Param(variable) = wanted {
-            match self.substitutes(given, *variable) {
+            match self.try_bind(given, *variable) {
                 Some(true) => return true,
                 Some(false) => return false,
                 None => {}
             }
         }
         if let Type::Param(variable) = given {
-            return self.substitutes(wanted, *variable) == Some(true);
+            return self.try_bind(wanted, *variable) == Some(true);
         }
         if given.is_dyn() || wanted.is_dyn() {
             return true;
@@ -111,39 +111,39 @@ impl Unifier {
         }
     }
 
-    /// Whether `is` can be bound to `variable`; `None` where the variable is unbound and occurs in `is`
-    /// itself.
-    fn substitutes(&mut self, is: &Type, variable: usize) -> Option<bool> {
-        if *is == Type::Param(variable) {
+    /// Binds `variable` to `binding`, and returns whether its earlier binding allows this; `None` when the
+    /// variable is unbound and occurs in `binding`.
+    fn try_bind(&mut self, binding: &Type, variable: usize) -> Option<bool> {
+        if *binding == Type::Param(variable) {
             return Some(true);
         }
         if let Some(known) = self.bindings[variable].clone() {
-            if *is == known {
+            if *binding == known {
                 return Some(true);
             }
-            if !self.fits(is, &known) {
+            if !self.fits(binding, &known) {
                 return Some(false);
             }
-            let general = more_general(is.clone(), &known);
+            let general = more_general(binding.clone(), &known);
             if !self.mentions(&general, variable) {
-                self.learn(variable, general);
+                self.bind(variable, general);
             }
             return Some(true);
         }
-        if self.mentions(is, variable) {
+        if self.mentions(binding, variable) {
             return None;
         }
-        self.learn(variable, is.clone());
+        self.bind(variable, binding.clone());
         Some(true)
     }
 
-    /// Whether `variable` occurs in `of`.
-    fn mentions(&mut self, of: &Type, variable: usize) -> bool {
+    /// Whether `variable` occurs in `ty`.
+    fn mentions(&mut self, ty: &Type, variable: usize) -> bool {
         self.steps += 1;
         if self.exhausted() {
             return true;
         }
-        match of {
+        match ty {
             Type::Param(other) if *other == variable => true,
             Type::Param(other) => match self.bindings[*other].clone() {
                 Some(known) => self.mentions(&known, variable),
@@ -159,14 +159,14 @@ impl Unifier {
 
 /// Returns the more general of two types that fit each other.
 fn more_general(one: Type, other: &Type) -> Type {
-    if says_less(&one, other) {
+    if is_more_general(&one, other) {
         one
     } else {
         other.clone()
     }
 }
 
-fn says_less(one: &Type, other: &Type) -> bool {
+fn is_more_general(one: &Type, other: &Type) -> bool {
     if one.is_dyn() || matches!(one, Type::Param(_)) {
         return true;
     }
@@ -177,9 +177,11 @@ fn says_less(one: &Type, other: &Type) -> bool {
         (_, Type::Null) => true,
         (Type::Null, _) => false,
         (Type::List(one), Type::List(other)) | (Type::Optional(one), Type::Optional(other)) => {
-            says_less(one, other)
+            is_more_general(one, other)
         }
-        (Type::Map(one), Type::Map(other)) => says_less(&one.0, &other.0) && says_less(&one.1, &other.1),
+        (Type::Map(one), Type::Map(other)) => {
+            is_more_general(&one.0, &other.0) && is_more_general(&one.1, &other.1)
+        }
         (one, other) => one == other,
     }
 }

@@ -1,4 +1,4 @@
-//! Values. Those from JSON stay in the JSON tree and are read on demand.
+//! Values. Values from JSON stay in the JSON tree, and are read on demand.
 
 mod access;
 mod compare;
@@ -184,7 +184,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Size by cel-go's cost rules: characters, bytes, elements; 1 for all other values.
+    /// Size by cel-go's cost rules: the bytes of text, bytes and IP addresses, the elements of lists and
+    /// maps, the size of the value in an optional; 1 for all other values.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::String(text) => text.len(),

@@ -11,25 +11,27 @@ const APPLY: &str = "application/apply-patch+yaml";
 
 impl Client {
     /// Applies `object` as this client's field manager, and then its status if it has one and the kind has
-    /// the status subresource. Returns its name and `serverside-applied`, as in kubectl's output. With
-    /// `force`, it takes over fields of other managers with different values; without it, such fields are a
-    /// conflict.
+    /// the status subresource. Returns the object's name and `serverside-applied`, as in kubectl's output.
+    /// With `force`, the client takes over fields of other managers with different values; without `force`,
+    /// such fields are a conflict.
     ///
     /// # Errors
     /// When the server refused the request or did not answer.
     pub async fn apply(&mut self, object: &Value, force: bool) -> Result<(String, &'static str)> {
-        let place = self.place(object).await?;
+        let resource = self.resource(object).await?;
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let path = format!("{}/{name}", collection(object, &place));
+        let path = format!("{}/{name}", collection(object, &resource));
         let mut main = object.clone();
         let status = match main.as_object_mut() {
-            Some(fields) if place.status => fields.remove("status"),
+            Some(fields) if resource.status => fields.remove("status"),
             _ => None,
         };
         self.apply_at(&path, &main, force).await?;
         if let Some(status) = status {
-            let of_status = status_config(object, status);
-            let applied = self.apply_at(&format!("{path}/status"), &of_status, force).await;
+            let status_config = status_config(object, status);
+            let applied = self
+                .apply_at(&format!("{path}/status"), &status_config, force)
+                .await;
             applied.map_err(|cause| {
                 cause.partly(format!("{} was applied without its status", describe(object)))
             })?;
@@ -56,7 +58,7 @@ impl Client {
             query.append_pair("fieldValidation", validation.as_str());
         }
         match query.finish() {
-            none if none.is_empty() => path.to_owned(),
+            query if query.is_empty() => path.to_owned(),
             query => format!("{path}?{query}"),
         }
     }
@@ -65,14 +67,14 @@ impl Client {
 /// Returns the configuration for applying a status: the identity of the object and its status.
 fn status_config(object: &Value, status: Value) -> Value {
     let metadata = &object["metadata"];
-    let mut alone = json!({
+    let mut config = json!({
         "apiVersion": object["apiVersion"], "kind": object["kind"],
         "metadata": {"name": metadata["name"]}, "status": status,
     });
     if let Some(namespace) = metadata.get("namespace") {
-        alone["metadata"]["namespace"] = namespace.clone();
+        config["metadata"]["namespace"] = namespace.clone();
     }
-    alone
+    config
 }
 
 /// Converts a refusal to an error. The error of a conflict names the flag that resolves the conflict.

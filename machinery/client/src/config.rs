@@ -1,5 +1,5 @@
-//! kubeconfigs, and kube's configuration and client from one. All of this workspace connects to servers in
-//! this way.
+//! Kubeconfigs, and the configuration and client of the crate `kube` from a kubeconfig. All programs of this
+//! workspace connect to servers in this way.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -12,7 +12,7 @@ use kube::{Client, Config};
 use crate::{Error, Result, told};
 
 /// Highest number of contexts in a message.
-const NAMED: usize = 10;
+const MOST_CONTEXTS: usize = 10;
 
 /// Source of a kubeconfig.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Origin {
             Self::Named(path) => Kubeconfig::read_from(path),
             Self::Home => Kubeconfig::read(),
             Self::Variable(value) => {
-                // Of several files, only the existing ones are read, as in kubectl.
+                // Of several files, only the existing files are read, as in kubectl.
                 let existing: Vec<PathBuf> = paths(value).filter(|path| path.exists()).collect();
                 match existing.as_slice() {
                     [] => Kubeconfig::read(),
@@ -67,17 +67,17 @@ fn paths(value: &OsStr) -> impl Iterator<Item = PathBuf> {
     std::env::split_paths(value).filter(|path| !path.as_os_str().is_empty())
 }
 
-/// Returns the kubeconfig at `path`, or the one that kubectl would read: the files of KUBECONFIG, or
+/// Returns the kubeconfig at `path`, or the kubeconfig that kubectl would read: the files of KUBECONFIG, or
 /// `~/.kube/config`.
 ///
 /// # Errors
 /// When there is no kubeconfig, or it cannot be read.
 pub fn kubeconfig(path: Option<&Path>) -> Result<Kubeconfig> {
     let origin = Origin::of(path);
-    origin.read().map_err(|problem| unread(&origin, problem))
+    origin.read().map_err(|problem| read_error(&origin, problem))
 }
 
-fn unread(origin: &Origin, problem: KubeconfigError) -> Error {
+fn read_error(origin: &Origin, problem: KubeconfigError) -> Error {
     let text = match problem {
         KubeconfigError::ReadConfig(cause, _) if cause.kind() == io::ErrorKind::NotFound => match origin {
             Origin::Home => format!("{origin} not found; pass --kubeconfig FILE, or set KUBECONFIG"),
@@ -99,10 +99,10 @@ fn unusable(origin: &Origin, problem: &KubeconfigError) -> Error {
     Error::Kubeconfig(format!("{origin}: {}", told(problem)))
 }
 
-/// Returns the files of the context `context`, each with its field.
+/// Returns the files that the context `context` refers to, each with the name of its field.
 fn files<'a>(kubeconfig: &'a Kubeconfig, context: &str) -> Vec<(&'static str, &'a str)> {
-    let named = kubeconfig.contexts.iter().find(|one| one.name == context);
-    let Some(context) = named.and_then(|one| one.context.as_ref()) else {
+    let entry = kubeconfig.contexts.iter().find(|one| one.name == context);
+    let Some(context) = entry.and_then(|one| one.context.as_ref()) else {
         return Vec::new();
     };
     let cluster = kubeconfig.clusters.iter().find(|one| one.name == context.cluster);
@@ -125,13 +125,13 @@ fn files<'a>(kubeconfig: &'a Kubeconfig, context: &str) -> Vec<(&'static str, &'
         }
         files.push(("tokenFile", &user.token_file));
     }
-    let existing = files.into_iter();
-    existing
+    let fields = files.into_iter();
+    fields
         .filter_map(|(field, path)| Some((field, path.as_deref().filter(|path| !path.is_empty())?)))
         .collect()
 }
 
-/// Returns the configuration of [`kubeconfig`], in its current context or the given one.
+/// Returns the configuration of [`kubeconfig`], in `context` or its current context.
 ///
 /// # Errors
 /// When there is no kubeconfig, or it is invalid.
@@ -159,18 +159,22 @@ pub(crate) async fn resolved(path: Option<&Path>, context: Option<&str>) -> Resu
     Ok((config, Some(context)))
 }
 
-/// Returns the given context, or the current one.
-fn context_name<'a>(origin: &Origin, kubeconfig: &'a Kubeconfig, named: Option<&'a str>) -> Result<&'a str> {
+/// Returns the `requested` context, or the current context.
+fn context_name<'a>(
+    origin: &Origin,
+    kubeconfig: &'a Kubeconfig,
+    requested: Option<&'a str>,
+) -> Result<&'a str> {
     let known: Vec<&str> = kubeconfig.contexts.iter().map(|context| &*context.name).collect();
-    let list = match known.get(NAMED..) {
+    let list = match known.get(MOST_CONTEXTS..) {
         None | Some([]) => known.join(", "),
-        Some(more) => format!("{} and {} more", known[..NAMED].join(", "), more.len()),
+        Some(more) => format!("{} and {} more", known[..MOST_CONTEXTS].join(", "), more.len()),
     };
     let current = kubeconfig
         .current_context
         .as_deref()
         .filter(|name| !name.is_empty());
-    let wrong = match named.or(current) {
+    let problem = match requested.or(current) {
         _ if known.is_empty() => format!("{origin} has no contexts"),
         None => format!("{origin} has no current context; pass --context with one of {list}"),
         Some(name) if !known.contains(&name) => {
@@ -178,7 +182,7 @@ fn context_name<'a>(origin: &Origin, kubeconfig: &'a Kubeconfig, named: Option<&
         }
         Some(name) => return Ok(name),
     };
-    Err(Error::Kubeconfig(wrong))
+    Err(Error::Kubeconfig(problem))
 }
 
 /// Creates a client that sends each request once: callers retry themselves. Nothing is sent yet.

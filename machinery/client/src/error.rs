@@ -20,7 +20,7 @@ pub enum Error {
     /// The server did not answer, or not completely.
     #[error("{0}")]
     Unanswered(String),
-    /// The answer claims to be JSON, but is not.
+    /// A successful answer is not JSON.
     #[error("{0}")]
     Unreadable(String),
     /// The server refused the request.

@@ -47,7 +47,7 @@ impl std::fmt::Display for Server {
     }
 }
 
-/// Returns the server's message in `problem`, or otherwise the reason why it did not answer.
+/// Returns the server's message in `problem`, or otherwise the reason why the server did not answer.
 #[must_use]
 pub fn told(problem: &(dyn Error + 'static)) -> String {
     for link in links(problem) {

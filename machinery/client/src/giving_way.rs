@@ -1,5 +1,6 @@
-//! Fields of a file that yield to stored ones. A scheduler fills in fields, which then belong to it or cannot
-//! be changed. An older file does not have them, and a file that was read back may have outdated values.
+//! Fields of a file that yield to stored fields. A scheduler fills in fields, which then belong to it or
+//! cannot be changed. An older file does not have them, and a file that was read back may have outdated
+//! values.
 
 use berth_apimachinery::Status;
 use serde_json::Value;
@@ -9,8 +10,8 @@ const OWNED: &str = "FieldValueForbidden";
 
 /// Reverts the changes in `next` that `status` refuses, so that the rest can be written. It reverts a field
 /// that `object` does not have, missing entries of a map, and a field below `metadata` or `status` that
-/// belongs to another writer; the last case adds a line to `kept`. Returns whether a change was reverted. It
-/// returns false when one of the refused fields was requested by the user, since that has to be reported.
+/// belongs to another writer; the last case adds a line to `kept`. Returns whether a change was reverted;
+/// false when the user requested one of the other refused fields, since the caller has to report the refusal.
 pub(super) fn give_way(
     object: &Value,
     next: &mut Value,
@@ -24,8 +25,9 @@ pub(super) fn give_way(
     for cause in causes {
         let field = Field::parse(&cause.field);
         let requested = field.is_requested(object);
-        let another = status.code == 403 && cause.reason == OWNED && !cause.field.starts_with("spec");
-        if requested && !another {
+        let belongs_to_other =
+            status.code == 403 && cause.reason == OWNED && !cause.field.starts_with("spec");
+        if requested && !belongs_to_other {
             // A map may lack an entry that must not be removed.
             if field.fill(next, stored) {
                 continue;
@@ -80,17 +82,17 @@ impl<'a> Field<'a> {
     }
 
     /// Adds to the map in `next` the entries that only the map in `stored` has. Returns whether there were
-    /// any.
+    /// any; false for a field with an element.
     fn fill(&self, next: &mut Value, stored: &Value) -> bool {
         let found = self.path.iter().try_fold(next, |value, part| value.get_mut(part));
         let (Some(Value::Object(map)), Some(Value::Object(before))) = (found, self.of(stored)) else {
             return false;
         };
-        let known = map.len();
+        let count = map.len();
         for (name, value) in before {
             map.entry(name).or_insert_with(|| value.clone());
         }
-        self.element.is_none() && map.len() > known
+        self.element.is_none() && map.len() > count
     }
 
     /// Sets the field in `next` to its value in `stored`.
@@ -98,16 +100,16 @@ impl<'a> Field<'a> {
         let Some((last, parents)) = self.path.split_last() else {
             return;
         };
-        let mut place = next;
+        let mut target = next;
         for part in parents {
-            let Some(parent) = place.as_object_mut() else {
+            let Some(parent) = target.as_object_mut() else {
                 return;
             };
-            place = parent
+            target = parent
                 .entry(*part)
                 .or_insert_with(|| Value::Object(serde_json::Map::new()));
         }
-        let Some(parent) = place.as_object_mut() else {
+        let Some(parent) = target.as_object_mut() else {
             return;
         };
         let before = self.of(stored);
@@ -131,11 +133,11 @@ fn restore_part(entry: &mut Value, before: Option<&Value>, element: &str) {
             None => drop(map.remove(element)),
         },
         Value::Array(list) => {
-            let is_it = |value: &Value| value == element;
+            let is_element = |value: &Value| value == element;
             let had = before
                 .and_then(Value::as_array)
-                .is_some_and(|list| list.iter().any(is_it));
-            list.retain(|value| !is_it(value));
+                .is_some_and(|list| list.iter().any(is_element));
+            list.retain(|value| !is_element(value));
             if had {
                 list.push(element.into());
             }

@@ -30,9 +30,9 @@ pub use failure::{Server, told};
 pub use kube;
 use patience::{NextStep, Patience};
 
-/// Path of a kind.
+/// Resource of a kind, for the paths of its objects.
 #[derive(Clone, Debug)]
-struct Place {
+struct Resource {
     plural: String,
     namespaced: bool,
     status: bool,
@@ -42,7 +42,7 @@ struct Place {
 #[derive(Clone)]
 pub struct Client {
     inner: kube::Client,
-    places: HashMap<(String, String), Place>,
+    resources: HashMap<(String, String), Resource>,
     /// Field manager of writes; without one the server uses the user agent.
     manager: Option<String>,
     /// Handling of unknown fields; `None` means the server's default.
@@ -51,8 +51,8 @@ pub struct Client {
     server: Server,
     /// Retry policy while the server is not ready; `None` returns its refusals.
     patience: Option<Patience>,
-    /// Whether the last object of [`Client::put`] was new: the next one is then created without reading it
-    /// before.
+    /// Whether the last object of [`Client::put`] was new: the next object is then created without a
+    /// read before.
     expects_new: Arc<AtomicBool>,
 }
 
@@ -121,7 +121,7 @@ impl Client {
     }
 
     /// Connects as kubectl does: with the kubeconfig at `path`, or the files of KUBECONFIG, or
-    /// `~/.kube/config`, in its current context or the given one.
+    /// `~/.kube/config`, in `context` or its current context.
     ///
     /// # Errors
     /// When there is no kubeconfig, or it is invalid.
@@ -181,7 +181,7 @@ impl Client {
     pub fn new(inner: kube::Client) -> Self {
         Self {
             inner,
-            places: HashMap::new(),
+            resources: HashMap::new(),
             manager: None,
             validation: None,
             server: Server::default(),
@@ -190,8 +190,9 @@ impl Client {
         }
     }
 
-    /// Returns the client with retries for at most `limit` while the server is not ready or overloaded. It
-    /// calls `tell` with each new reason. After `limit`, requests no longer wait ([`Client::gave_up`]).
+    /// Returns the client with retries for at most `limit` while the server is not ready or overloaded. The
+    /// client calls `tell` with each new reason. After `limit`, requests no longer wait
+    /// ([`Client::gave_up`]).
     #[must_use]
     pub fn waiting(mut self, limit: Duration, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.patience = Some(Patience::new(limit, tell));
@@ -212,15 +213,15 @@ impl Client {
         self
     }
 
-    /// Sets the `validation` that [`Client::put`] requests. Unknown fields of a status, which is reported and
-    /// not requested, are at most reported.
+    /// Sets the `validation` that [`Client::put`] requests. For the status,
+    /// [`FieldValidation::Strict`] becomes [`FieldValidation::Warn`].
     #[must_use]
     pub fn validating(mut self, validation: FieldValidation) -> Self {
         self.validation = Some(validation);
         self
     }
 
-    /// Sends one request. The outer error is a failed connection.
+    /// Sends one request. The outer error means that there is no usable answer.
     ///
     /// # Errors
     /// When the server did not answer, or not in JSON.
@@ -310,7 +311,7 @@ impl Client {
                 after,
             });
         }
-        // For paths that are not served, and from proxies in between, answers have no defined form.
+        // Answers for paths that are not served, and answers of proxies, may not be a `Status`.
         let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
             let text = String::from_utf8_lossy(&bytes);
             Status::failure(
@@ -364,21 +365,21 @@ impl Client {
             })
     }
 
-    async fn place(&mut self, object: &Value) -> Result<Place> {
+    async fn resource(&mut self, object: &Value) -> Result<Resource> {
         let version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
         let key = (version.clone(), kind.clone());
-        if !self.places.contains_key(&key) {
-            self.learn(&version).await?;
+        if !self.resources.contains_key(&key) {
+            self.discover(&version).await?;
         }
-        self.places
+        self.resources
             .get(&key)
             .cloned()
             .ok_or(Error::NotServed { kind, version })
     }
 
     /// Reads the resource list of one group version.
-    async fn learn(&mut self, version: &str) -> Result<()> {
+    async fn discover(&mut self, version: &str) -> Result<()> {
         let list = self.get(&root(version)).await?;
         let resources = list["resources"].as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -390,13 +391,13 @@ impl Client {
             let status = resources
                 .iter()
                 .any(|other| text(&other["name"]) == format!("{plural}/status"));
-            let place = Place {
+            let entry = Resource {
                 plural,
                 namespaced: resource["namespaced"] == true,
                 status,
             };
-            self.places
-                .insert((version.to_owned(), text(&resource["kind"])), place);
+            self.resources
+                .insert((version.to_owned(), text(&resource["kind"])), entry);
         }
         Ok(())
     }
@@ -423,13 +424,13 @@ fn root(version: &str) -> String {
     }
 }
 
-fn collection(object: &Value, place: &Place) -> String {
+fn collection(object: &Value, resource: &Resource) -> String {
     let version = object["apiVersion"].as_str().unwrap_or_default();
     let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
-    if place.namespaced {
-        format!("{}/namespaces/{namespace}/{}", root(version), place.plural)
+    if resource.namespaced {
+        format!("{}/namespaces/{namespace}/{}", root(version), resource.plural)
     } else {
-        format!("{}/{}", root(version), place.plural)
+        format!("{}/{}", root(version), resource.plural)
     }
 }
 
@@ -441,7 +442,7 @@ fn warning(value: &http::HeaderValue) -> Option<String> {
     Some(text.replace("\\\"", "\"").replace("\\\\", "\\"))
 }
 
-/// Whether a warning is about unknown fields. Other warnings are about the object's content.
+/// Whether a warning is about unknown or duplicate fields. Other warnings are about the object's content.
 fn about_fields(warning: &str) -> bool {
     warning.starts_with("unknown field")
         || warning.starts_with("duplicate field")

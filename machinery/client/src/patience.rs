@@ -34,7 +34,7 @@ pub(crate) enum NextStep {
     Answer,
     /// Retry after this pause.
     Again(Duration),
-    /// No retries any more, neither of this request nor of later ones.
+    /// No retries any more, neither of this request nor of later requests.
     GiveUp(Error),
 }
 
@@ -53,7 +53,7 @@ impl Patience {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).is_over
     }
 
-    /// Restarts the time limit, after an answer of any other kind.
+    /// Restarts the time limit after an answer that does not ask the client to wait.
     pub(crate) fn answered(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.since = None;
@@ -75,7 +75,7 @@ impl Patience {
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let since = *state.since.get_or_insert_with(Instant::now);
-        // Other answers may come in between.
+        // Answers to other requests may have restarted the time limit.
         let waited = since.elapsed().max(start.elapsed());
         if state.is_over || waited >= self.limit {
             state.is_over = true;
@@ -88,11 +88,16 @@ impl Patience {
             message.clone_into(&mut state.last_reason);
             (self.tell)(message);
         }
-        let own = FIRST
+        let default_pause = FIRST
             .saturating_mul(2u32.saturating_pow(attempt.min(10)))
             .min(LONGEST);
         let left = self.limit.saturating_sub(waited);
-        NextStep::Again(after.filter(|after| !after.is_zero()).unwrap_or(own).min(left))
+        NextStep::Again(
+            after
+                .filter(|after| !after.is_zero())
+                .unwrap_or(default_pause)
+                .min(left),
+        )
     }
 }
 

@@ -8,24 +8,24 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::giving_way::give_way;
-use crate::{ATTEMPTS, Client, FieldValidation, Place, about_fields, collection, describe};
+use crate::{ATTEMPTS, Client, FieldValidation, Resource, about_fields, collection, describe};
 
 impl Client {
     /// Creates or replaces `object`, then writes its status if it has one and the kind has a status
-    /// subresource. Returns `created`, `configured` or `unchanged`, and adds to `notes` the fields of the
-    /// object that yielded to stored ones.
+    /// subresource. Returns `created`, `configured` or `unchanged`, and adds to `notes` the warnings
+    /// about fields, and the fields of the object that yielded to stored fields.
     ///
     /// # Errors
     /// When the server refused the request or did not answer.
     pub async fn put(&mut self, object: &Value, notes: &mut Vec<String>) -> Result<(String, &'static str)> {
-        let place = self.place(object).await?;
+        let resource = self.resource(object).await?;
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let collection = collection(object, &place);
+        let collection = collection(object, &resource);
         let path = format!("{collection}/{name}");
-        let described = describe(object);
+        let description = describe(object);
         let creation = match self.expects_new.load(Ordering::Relaxed) {
             // The reason of a refusal, an existing object or invalid content, is determined below.
-            true => self.create(object, &place, &collection).await?.ok(),
+            true => self.create(object, &resource, &collection).await?.ok(),
             false => None,
         };
         let (mut stored, before) = match creation {
@@ -33,10 +33,10 @@ impl Client {
                 notes.extend(warnings);
                 (stored, None)
             }
-            None => self.put_main(object, &place, &collection, notes).await?,
+            None => self.put_main(object, &resource, &collection, notes).await?,
         };
         self.expects_new.store(before.is_none(), Ordering::Relaxed);
-        if place.status && object.get("status").is_some() {
+        if resource.status && object.get("status").is_some() {
             let mut merged = stored.clone();
             merged["status"] = object["status"].clone();
             let validation = self.validation.map(|validation| match validation {
@@ -44,16 +44,16 @@ impl Client {
                 other => other,
             });
             let path = self.managed(&format!("{path}/status"), false, validation);
-            let written = self.replace(&path, object, merged, &stored, notes).await;
-            stored = written.map_err(|cause| {
+            let result = self.replace(&path, object, merged, &stored, notes).await;
+            stored = result.map_err(|cause| {
                 cause.partly(match before {
-                    None => format!("{described} was created without its status"),
-                    Some(_) => format!("{described} was written, and its status was not"),
+                    None => format!("{description} was created without its status"),
+                    Some(_) => format!("{description} was written, and its status was not"),
                 })
             })?;
         }
         Ok((
-            described,
+            description,
             match before {
                 None => "created",
                 Some(before) if before == stored["metadata"]["resourceVersion"] => "unchanged",
@@ -62,12 +62,12 @@ impl Client {
         ))
     }
 
-    /// Creates or replaces `object` without its status; returns the stored object and the version that it
-    /// replaced.
+    /// Creates or replaces `object` without its status; returns the stored object and the resource
+    /// version before; `None` for a new object.
     async fn put_main(
         &self,
         object: &Value,
-        place: &Place,
+        resource: &Resource,
         collection: &str,
         notes: &mut Vec<String>,
     ) -> Result<(Value, Option<Value>)> {
@@ -77,7 +77,7 @@ impl Client {
             Ok(stored) => {
                 let before = stored["metadata"]["resourceVersion"].clone();
                 let mut merged = replacement(object, &stored);
-                if place.status {
+                if resource.status {
                     take_over(&mut merged, &stored, "status");
                 }
                 let path = self.managed(&path, false, self.validation);
@@ -85,7 +85,7 @@ impl Client {
                 Ok((written, Some(before)))
             }
             Err(status) if status.code == 404 => {
-                let created = self.create(object, place, collection).await?;
+                let created = self.create(object, resource, collection).await?;
                 let (stored, warnings) = created.map_err(Error::refused)?;
                 notes.extend(warnings);
                 Ok((stored, None))
@@ -98,11 +98,11 @@ impl Client {
     async fn create(
         &self,
         object: &Value,
-        place: &Place,
+        resource: &Resource,
         collection: &str,
     ) -> Result<std::result::Result<(Value, Vec<String>), Box<Status>>> {
         let mut main = object.clone();
-        if place.status
+        if resource.status
             && let Some(fields) = main.as_object_mut()
         {
             fields.remove("status");
@@ -110,8 +110,8 @@ impl Client {
         let path = self.managed(collection, false, self.validation);
         let body = Some(("application/json", &main));
         let (answer, warnings) = self.exchange(Method::POST, &path, body).await?;
-        let about_it = warnings.into_iter().filter(|text| about_fields(text));
-        Ok(answer.map(|stored| (stored, about_it.collect())))
+        let field_warnings = warnings.into_iter().filter(|text| about_fields(text));
+        Ok(answer.map(|stored| (stored, field_warnings.collect())))
     }
 
     /// Replaces `stored` at `path` by `next`, which is based on `object`. Changes that the server refuses are
@@ -148,7 +148,7 @@ impl Client {
     }
 }
 
-/// Copies a field from `stored`, or removes it if `stored` does not have it.
+/// Copies a field from `stored`, or removes the field if `stored` does not have it.
 fn take_over(value: &mut Value, stored: &Value, field: &str) {
     let Some(fields) = value.as_object_mut() else {
         return;
@@ -159,8 +159,8 @@ fn take_over(value: &mut Value, stored: &Value, field: &str) {
     };
 }
 
-/// Returns `object` as a replacement of the stored one: system metadata stay, and so do labels, annotations
-/// and finalizers that `object` does not have.
+/// Returns `object` as a replacement of `stored`, with the system metadata of `stored`, and with its labels,
+/// annotations and finalizers unless `object` has others.
 fn replacement(object: &Value, stored: &Value) -> Value {
     let mut merged = object.clone();
     let mut metadata = stored["metadata"].clone();

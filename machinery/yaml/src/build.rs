@@ -29,15 +29,15 @@ pub(crate) fn document(text: &str, before: usize) -> Result<Document, Problem> {
 }
 
 fn read(text: &str) -> Result<Document, Problem> {
-    let mut build = Build::of(text);
+    let mut builder = Builder::of(text);
     let mut tabs = Tabs::of(text);
     for event in Parser::new_from_str_with_options(text, options()) {
-        let (event, span) = event.map_err(|error| unread(&error))?;
-        tabs.look(&event, &span);
-        build.take(event, span)?;
+        let (event, span) = event.map_err(|error| scan_problem(&error))?;
+        tabs.record(&event, &span);
+        builder.take(event, span)?;
     }
-    tabs.judge()?;
-    Ok(build.document)
+    tabs.check()?;
+    Ok(builder.document)
 }
 
 fn options() -> granit_parser::Options {
@@ -52,7 +52,7 @@ fn options() -> granit_parser::Options {
     options
 }
 
-fn unread(error: &ScanError) -> Problem {
+fn scan_problem(error: &ScanError) -> Problem {
     problem(error.marker(), error.info())
 }
 
@@ -89,7 +89,7 @@ impl Weight {
     }
 }
 
-/// A complete value: scalars as they were written, since their form as keys differs.
+/// A complete value. A scalar is not converted yet, since its form as a key differs.
 #[derive(Clone)]
 enum Node {
     Scalar(Scalar),
@@ -130,13 +130,13 @@ enum Slot {
     Merge,
 }
 
-struct Build {
+struct Builder {
     document: Document,
     /// Whether a document has begun.
     has_document: bool,
     frames: Vec<Frame>,
     anchors: HashMap<usize, Anchor>,
-    all: Weight,
+    total: Weight,
     aliased: Weight,
     /// Weight of the values of anchors, in addition to the document itself.
     anchor_weight: Weight,
@@ -145,14 +145,14 @@ struct Build {
     duplicate_count: usize,
 }
 
-impl Build {
+impl Builder {
     fn of(text: &str) -> Self {
         Self {
             document: Document::default(),
             has_document: false,
             frames: Vec::new(),
             anchors: HashMap::new(),
-            all: Weight::default(),
+            total: Weight::default(),
             aliased: Weight::default(),
             anchor_weight: Weight::default(),
             most_anchor_weight: Weight {
@@ -202,17 +202,17 @@ impl Build {
             values: 1,
             bytes: text.len(),
         };
-        self.all.add(weight);
+        self.total.add(weight);
         let plain = style == ScalarStyle::Plain;
         let tag = tag.map(|tag| format!("{}{}", tag.handle(), tag.suffix()));
-        let merges = text == "<<"
+        let is_merge = text == "<<"
             && match tag.as_deref() {
                 None => plain,
                 Some(tag) => tag == "tag:yaml.org,2002:merge",
             };
         if let Some(Content::Map { slot, .. }) = self.frames.last_mut().map(|frame| &mut frame.content)
             && matches!(slot, Slot::Key)
-            && merges
+            && is_merge
         {
             *slot = Slot::Merge;
             return Ok(());
@@ -230,8 +230,8 @@ impl Build {
         if self.frames.len() >= DEPTH_LIMIT {
             return Err(too_deep(at));
         }
-        let before = self.all;
-        self.all.values += 1;
+        let before = self.total;
+        self.total.values += 1;
         self.frames.push(Frame {
             content,
             anchor,
@@ -251,7 +251,7 @@ impl Build {
         };
         let node = Node::Value(value);
         let depth = frame.depth + 1;
-        self.anchor(frame.anchor, &node, depth, self.all.since(frame.before), at)?;
+        self.anchor(frame.anchor, &node, depth, self.total.since(frame.before), at)?;
         self.put(node, depth, false, at)
     }
 
@@ -277,18 +277,18 @@ impl Build {
     }
 
     fn alias(&mut self, anchor: usize, at: &Marker) -> Result<(), Problem> {
-        let Some(anchored) = self.anchors.get(&anchor) else {
+        let Some(target) = self.anchors.get(&anchor) else {
             return Err(problem(at, "the value of an anchor contains itself"));
         };
-        if self.frames.len() + anchored.depth > DEPTH_LIMIT {
+        if self.frames.len() + target.depth > DEPTH_LIMIT {
             return Err(too_deep(at));
         }
-        self.aliased.add(anchored.weight);
-        self.all.add(anchored.weight);
+        self.aliased.add(target.weight);
+        self.total.add(target.weight);
         if self.aliased.exceeds(ALIASED) {
             return Err(problem(at, "document contains excessive aliasing"));
         }
-        let (node, depth) = (anchored.node.clone(), anchored.depth);
+        let (node, depth) = (target.node.clone(), target.depth);
         self.put(node, depth, true, at)
     }
 
@@ -338,9 +338,9 @@ impl Build {
         else {
             return Ok(());
         };
-        let twice = !merged.remove(&key) && fields.contains_key(&key);
+        let is_duplicate = !merged.remove(&key) && fields.contains_key(&key);
         *slot = Slot::Field(key);
-        if twice {
+        if is_duplicate {
             self.duplicate_count += 1;
             if self.duplicate_count <= MOST_DUPLICATES {
                 let path = self.path();
@@ -376,7 +376,8 @@ fn too_deep(at: &Marker) -> Problem {
     )
 }
 
-/// Merges the value of `<<` into the fields: a map, or maps of which the first takes precedence.
+/// Merges the value of `<<` into the fields: a map, or a list of maps, where the first map takes
+/// precedence.
 fn merge(
     fields: &mut Map<String, Value>,
     merged: &mut BTreeSet<String>,

@@ -13,7 +13,7 @@ pub(crate) enum Scalar {
     Null,
     Boolean(bool),
     Integer(i64),
-    /// An integer above the range of signed ones.
+    /// An integer above the range of signed integers.
     Large(u64),
     Float(f64),
     Text(String),
@@ -104,15 +104,15 @@ fn fraction(text: &str) -> Option<Scalar> {
 
 /// Resolves a number that begins with a digit or a sign.
 fn numeric(text: &str) -> Option<Scalar> {
-    let plain = text.replace('_', "");
-    if let Some(found) = integer(&plain) {
+    let compact = text.replace('_', "");
+    if let Some(found) = integer(&compact) {
         return Some(found);
     }
-    if let Some(found) = decimal(&plain).then(|| float(&plain)).flatten() {
+    if let Some(found) = decimal(&compact).then(|| float(&compact)).flatten() {
         return Some(found);
     }
     // Binary digits may have a sign of their own.
-    let digits = plain.strip_prefix("0b")?;
+    let digits = compact.strip_prefix("0b")?;
     i64::from_str_radix(digits, 2).ok().map(Scalar::Integer)
 }
 
@@ -150,13 +150,13 @@ fn decimal(text: &str) -> bool {
         None => (text, None),
     };
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let some = |text: &str| !text.is_empty() && digits(text);
+    let has_digits = |text: &str| !text.is_empty() && digits(text);
     let whole = match number.split_once('.') {
-        Some(("", fraction)) => some(fraction),
-        Some((whole, fraction)) => some(whole) && digits(fraction),
-        None => some(number),
+        Some(("", fraction)) => has_digits(fraction),
+        Some((whole, fraction)) => has_digits(whole) && digits(fraction),
+        None => has_digits(number),
     };
-    whole && exponent.is_none_or(|exponent| some(exponent.strip_prefix(['-', '+']).unwrap_or(exponent)))
+    whole && exponent.is_none_or(|exponent| has_digits(exponent.strip_prefix(['-', '+']).unwrap_or(exponent)))
 }
 
 fn float(text: &str) -> Option<Scalar> {
@@ -210,7 +210,7 @@ fn binary(text: &str) -> Result<Scalar, String> {
 }
 
 fn number(value: f64) -> Result<Value, String> {
-    /// The first integer above the range of signed ones, as a double.
+    /// The first integer above the range of signed integers, as a double.
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     if value.fract() == 0.0 && value.abs() < BEYOND {
         #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]

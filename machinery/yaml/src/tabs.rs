@@ -10,8 +10,8 @@ pub(crate) struct Tabs<'a> {
     /// Text to search; `None`, the usual case, if it has no tabs.
     text: Option<&'a str>,
     /// Ranges of lines, from 1, that continue a scalar or are inside brackets.
-    free: Vec<(usize, usize)>,
-    /// First lines of the open lists and maps in brackets.
+    exempt: Vec<(usize, usize)>,
+    /// Open lists and maps: the first line if they are in brackets, otherwise `None`.
     open: Vec<Option<usize>>,
 }
 
@@ -19,12 +19,12 @@ impl<'a> Tabs<'a> {
     pub(crate) fn of(text: &'a str) -> Self {
         Self {
             text: text.contains('\t').then_some(text),
-            free: Vec::new(),
+            exempt: Vec::new(),
             open: Vec::new(),
         }
     }
 
-    pub(crate) fn look(&mut self, event: &Event<'_>, span: &Span) {
+    pub(crate) fn record(&mut self, event: &Event<'_>, span: &Span) {
         if self.text.is_none() {
             return;
         }
@@ -48,24 +48,26 @@ impl<'a> Tabs<'a> {
         // A range that ends before the first character of a line does not include that line.
         let last = span.end.line() - usize::from(span.end.col() == 0);
         if last > begin {
-            self.free.push((begin + 1, last));
+            self.exempt.push((begin + 1, last));
         }
     }
 
+    /// Checks the indentation of all lines.
+    ///
     /// # Errors
     /// The first line that is indented by a tab.
-    pub(crate) fn judge(mut self) -> Result<(), Problem> {
+    pub(crate) fn check(mut self) -> Result<(), Problem> {
         let Some(text) = self.text else {
             return Ok(());
         };
-        self.free.sort_unstable();
-        let mut free = self.free.iter().peekable();
+        self.exempt.sort_unstable();
+        let mut exempt = self.exempt.iter().peekable();
         let mut until = 0;
         for (line, letters) in (1..).zip(text.lines()) {
-            while let Some((_, last)) = free.next_if(|(first, _)| *first <= line) {
+            while let Some((_, last)) = exempt.next_if(|(first, _)| *first <= line) {
                 until = until.max(*last);
             }
-            if let Some(before) = indented(letters).filter(|_| line > until) {
+            if let Some(before) = tab_in_indentation(letters).filter(|_| line > until) {
                 return Err(Problem {
                     line,
                     column: before + 1,
@@ -77,19 +79,19 @@ impl<'a> Tabs<'a> {
     }
 }
 
-/// Returns the number of characters before the first tab that indents: blanks and the signs of entries. A
-/// line with only blanks indents nothing, but a token must follow the sign of an entry.
-fn indented(line: &str) -> Option<usize> {
+/// Returns the number of characters before the first tab in the indentation: the spaces, tabs and signs of
+/// entries (`-`, `?`, `:`) at the beginning of `line`. `None` for a blank line.
+fn tab_in_indentation(line: &str) -> Option<usize> {
     if line.trim().is_empty() {
         return None;
     }
     let bytes = line.as_bytes();
-    let mut place = 0;
+    let mut index = 0;
     loop {
-        match bytes.get(place)? {
-            b'\t' => return Some(place),
-            b' ' => place += 1,
-            b'-' | b'?' | b':' if matches!(bytes.get(place + 1), Some(b' ' | b'\t')) => place += 1,
+        match bytes.get(index)? {
+            b'\t' => return Some(index),
+            b' ' => index += 1,
+            b'-' | b'?' | b':' if matches!(bytes.get(index + 1), Some(b' ' | b'\t')) => index += 1,
             _ => return None,
         }
     }

@@ -9,7 +9,7 @@ use crate::Problem;
 /// # Errors
 /// When the text is in neither encoding.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Problem> {
-    let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+    let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let (pairs, rest) = bytes.as_chunks::<2>();
         let text = char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).collect::<Result<String, _>>();
         match text {
@@ -18,8 +18,8 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Problem> {
         }
     };
     match bytes {
-        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => utf8(rest).map(Cow::Borrowed),
         _ => utf8(bytes).map(Cow::Borrowed),
     }

@@ -57,7 +57,7 @@ fn resource(entry: &Entry<'_>) -> Value {
     value
 }
 
-/// Renders a response kind, which is never null: some clients crash on a missing one.
+/// Renders a response kind, which is never null: some clients crash without it.
 fn kind(gvk: &Gvk) -> Value {
     json!({"group": gvk.group, "version": gvk.version, "kind": gvk.kind})
 }

@@ -91,8 +91,8 @@ fn subresource(entry: &Entry<'_>, sub: &Sub<'_>) -> Value {
     value
 }
 
-/// Hash by which clients detect a change of the stored version: eight bytes of the SHA-256 of
-/// `group/version/kind`.
+/// Returns the hash by which clients detect a change of the stored version: the first eight bytes of the
+/// SHA-256 of `group/version/kind`, in base64.
 fn storage_version_hash(entry: &Entry<'_>) -> String {
     let name = format!(
         "{}/{}/{}",

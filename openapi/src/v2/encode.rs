@@ -94,26 +94,26 @@ fn parameters(owner: &Value) -> Vec<ParametersItem> {
 }
 
 fn parameter_kind(parameter: &Value) -> ParameterKind {
-    let (name, place) = (text(parameter, "name"), text(parameter, "in"));
-    let kind = match place.as_str() {
+    let (name, location) = (text(parameter, "name"), text(parameter, "in"));
+    let kind = match location.as_str() {
         "body" => {
             return ParameterKind::Body(Box::new(BodyParameter {
                 name,
-                r#in: place,
+                r#in: location,
                 required: flag(parameter, "required"),
                 schema: parameter.get("schema").map(schema),
             }));
         }
         "path" => NonBodyKind::Path(PathParameter {
             required: flag(parameter, "required"),
-            r#in: place,
+            r#in: location,
             description: text(parameter, "description"),
             name,
             r#type: text(parameter, "type"),
             unique_items: flag(parameter, "uniqueItems"),
         }),
         _ => NonBodyKind::Query(QueryParameter {
-            r#in: place,
+            r#in: location,
             description: text(parameter, "description"),
             name,
             r#type: text(parameter, "type"),
@@ -177,8 +177,8 @@ fn additional(value: &Value) -> AdditionalProperties {
 }
 
 fn extensions(value: &Value) -> Vec<NamedAny> {
-    let named = fields(value).filter(|(name, _)| name.starts_with("x-"));
-    named
+    let entries = fields(value).filter(|(name, _)| name.starts_with("x-"));
+    entries
         .map(|(name, value)| NamedAny {
             name: name.clone(),
             value: Some(any(value)),

@@ -11,18 +11,18 @@ pub(super) fn path_item(path: &str) -> Value {
     if parameters.is_empty() {
         return json!({});
     }
-    json!({"parameters": parameters.iter().map(|parameter| plain(parameter, "path")).collect::<Value>()})
+    json!({"parameters": parameters.iter().map(|parameter| non_body_parameter(parameter, "path")).collect::<Value>()})
 }
 
-fn plain(parameter: &Parameter, place: &str) -> Value {
+fn non_body_parameter(parameter: &Parameter, location: &str) -> Value {
     let mut value = json!({
         "name": parameter.name,
-        "in": place,
+        "in": location,
         "description": parameter.description,
         "type": parameter.r#type,
         "uniqueItems": true,
     });
-    if place == "path" {
+    if location == "path" {
         value["required"] = true.into();
     }
     value
@@ -33,7 +33,7 @@ pub(super) fn operation(operation: &Operation) -> Value {
     let mut parameters: Vec<Value> = operation
         .query
         .iter()
-        .map(|parameter| plain(parameter, "query"))
+        .map(|parameter| non_body_parameter(parameter, "query"))
         .collect();
     let mut consumes = vec!["application/json", "application/yaml"];
     match &operation.body {

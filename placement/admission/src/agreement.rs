@@ -1,7 +1,7 @@
 //! Checks of an object against others, for example that a Shoot has the provider type of its cloud
 //! profile. The dialect judges by its inventory ([`berth_dialect_contract::Guards::judge`]).
 //!
-//! The other objects may change afterwards, so that no guard is needed until the write is stored.
+//! The other objects may change after the write anyway, so no guard keeps them until the write is stored.
 
 use berth_admission::{Denial, Operation, Plugin, Ready, Request};
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    /// The plugin for the resources that the engine's dialects judge.
+    /// Creates the plugin for the resources that the engine's dialects judge.
     pub(super) fn new(knowledge: Knowledge) -> Self {
         let dialects = Responsible::of(&knowledge, |guarded| guarded.judges);
         Self { knowledge, dialects }

@@ -24,19 +24,19 @@ impl Audience {
         self == Self::Known
     }
 
-    /// Returns `denied` without facts about other objects, unless the audience may know them.
-    pub(super) fn redact(self, denied: Denial) -> Denial {
-        match denied {
-            denied if self.is_known() => denied,
+    /// Returns `denial` without facts about other objects, unless the audience may know them.
+    pub(super) fn redact(self, denial: Denial) -> Denial {
+        match denial {
+            denial if self.is_known() => denial,
             Denial::Invalid(errors) => Denial::Invalid(self.fields(errors)),
             Denial::Forbidden(_) => Denial::Forbidden(format!("it {DETAIL}")),
-            // The server knows nothing yet, so that nothing is disclosed.
+            // The server has no state of other objects yet, so the status discloses none.
             Denial::Status(status) if status.code >= 500 => Denial::Status(status),
             Denial::Status(_) => Denial::Forbidden(format!("it {DETAIL}")),
         }
     }
 
-    /// Reasons in words for this audience.
+    /// Returns the text of the reasons for this audience.
     pub(super) fn reasons(self, reasons: String) -> String {
         if self.is_known() {
             reasons
@@ -45,7 +45,8 @@ impl Audience {
         }
     }
 
-    /// Errors of fields for this audience. The values in errors are from the object in the review.
+    /// Returns the errors of fields for this audience. The values in the errors are from the object in the
+    /// review.
     pub(super) fn fields(self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         if !self.is_known() {
             errors

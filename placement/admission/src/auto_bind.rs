@@ -29,7 +29,7 @@ pub(super) fn is_on(engine: &Engine, dialect: &str, namespace: &str, labels: &im
 }
 
 impl AutoBind {
-    /// Binds new objects in `registry`, writing through `committer`.
+    /// Creates the hook that binds new objects in `registry`, and writes through `committer`.
     #[must_use]
     pub fn new(engine: Arc<Engine>, committer: Arc<dyn Committer>, registry: Arc<Registry>) -> Self {
         let dialects = engine
@@ -47,8 +47,9 @@ impl AutoBind {
         }
     }
 
-    /// The dialect that binds the `created` object by itself, and the demand, if there is one.
-    fn concerned(&self, created: &CreatedObject) -> Option<(&'static str, Key)> {
+    /// Returns the dialect that binds the `created` object by itself, and the key of the demand; `None` when
+    /// no dialect does.
+    fn binding_dialect(&self, created: &CreatedObject) -> Option<(&'static str, Key)> {
         let &dialect = self.dialects.get(&created.resource)?;
         let meta = created.object.meta();
         is_on(&self.engine, dialect, meta.namespace(), meta.labels())
@@ -61,8 +62,8 @@ impl AutoBind {
         // The binding runs in a task of its own, so that no partial binding is left when the client
         // disconnects.
         let binding = tokio::spawn(async move { engine.settle(&*committer, dialect, &demand, since).await });
-        let settled = match binding.await {
-            Ok(settled) => settled,
+        let result = match binding.await {
+            Ok(result) => result,
             Err(panic) => {
                 tracing::error!(%key, %panic, "binding a new object panicked; it stays unbound until it is changed or bound by hand; report it as a bug, with this line");
                 created
@@ -71,7 +72,7 @@ impl AutoBind {
                 return Arc::clone(&created.object);
             }
         };
-        match &*settled {
+        match &*result {
             Ok(bound) => {
                 warn(&created.warnings, bound);
                 self.after(created, &key, bound).await
@@ -85,7 +86,7 @@ impl AutoBind {
         }
     }
 
-    /// The object after the binding.
+    /// Returns the object after the binding.
     async fn after(&self, created: &CreatedObject, key: &Key, bound: &BindOutcome) -> Arc<Object> {
         // A controller may have bound the object first: then nothing was written here, but the object
         // has changed.
@@ -99,7 +100,7 @@ impl AutoBind {
         }
     }
 
-    /// Reason why there is no binding; `None` when the dialect leaves the object alone.
+    /// Returns the reason why there is no binding; `None` when the dialect does not place the object.
     fn problem(&self, dialect: &str, key: &Key, error: &BindError) -> Option<String> {
         if !matches!(error, BindError::NotFound(_)) {
             return Some(error.to_string());
@@ -151,14 +152,13 @@ impl CreateHook for AutoBind {
     }
 
     async fn extend(&self, creating: &CreatedObject) -> Option<Extension> {
-        let (dialect, key) = self.concerned(creating)?;
+        let (dialect, key) = self.binding_dialect(creating)?;
         let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
         let (demand, object) = (key.clone(), Arc::clone(&creating.object));
-        // The forecast runs in a task of its own: a panic does not end the create, and the object is
-        // then bound like any other.
-        let foreseeing =
-            tokio::spawn(async move { engine.foresee(&*committer, dialect, &demand, &object).await });
-        let foreseen = foreseeing.await.unwrap_or_else(|problem| {
+        // The forecast runs in a task of its own: a panic does not end the create, and the object is then
+        // bound after the create.
+        let task = tokio::spawn(async move { engine.foresee(&*committer, dialect, &demand, &object).await });
+        let foreseen = task.await.unwrap_or_else(|problem| {
             tracing::error!(%key, %problem, "deciding a new object did not end; report it as a bug, with this line");
             None
         });
@@ -183,7 +183,7 @@ impl CreateHook for AutoBind {
     }
 
     async fn created(&self, created: CreatedObject) -> Arc<Object> {
-        let Some((dialect, key)) = self.concerned(&created) else {
+        let Some((dialect, key)) = self.binding_dialect(&created) else {
             return created.object;
         };
         if created.dry_run {

@@ -6,7 +6,7 @@
 //! A webhook can judge the place, but cannot reserve it until the object is stored ([`Precondition`]): many
 //! concurrent creates would all find the last free place free. So in a webhook every given place needs the
 //! right to bind, as in Gardener's own API server. A user without that right leaves the place out, and the
-//! controller writes one.
+//! controller writes a place.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use super::forecast;
 use super::knowledge::{self, Knowledge};
 use super::placed_on_create;
 
-/// Means by which the verdict is still true when the object is stored.
+/// Mechanism that keeps the verdict true until the object is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Precondition {
     /// The store checks the guards with the write.
     ByGuards,
-    /// Nothing guards the write: a hub calls the webhook, and stores the object later.
+    /// No guard: a hub calls the webhook, and stores the object later.
     ByNobody,
 }
 
@@ -84,7 +84,7 @@ impl BoundOnCreate {
 }
 
 impl PlaceVerdict {
-    /// The fences that the write has to pass.
+    /// Returns the fences that the write has to pass.
     fn fences(&self, object: &Value) -> Result<Vec<Arc<str>>, Denial> {
         match &self.feasible {
             Ok(fences) => Ok(fences.clone()),
@@ -99,7 +99,7 @@ impl PlaceVerdict {
         }
     }
 
-    /// The right to bind, which a user needs for a place that the scheduler would not pick.
+    /// Returns the right to bind, if the user needs that right to name the place.
     fn needs(
         &self,
         request: &Request<'_>,
@@ -110,7 +110,7 @@ impl PlaceVerdict {
         let problem = match (&self.feasible, precondition) {
             (Err(reasons), _) => format!("is not feasible ({reasons})"),
             (Ok(_), Precondition::ByNobody) => "cannot be reserved for a create".to_owned(),
-            (Ok(_), Precondition::ByGuards) if by_current(&self.snapshot) => {
+            (Ok(_), Precondition::ByGuards) if follows_current_rules(&self.snapshot) => {
                 "may not be chosen without the right to bind, by the rules of today".to_owned()
             }
             (Ok(_), Precondition::ByGuards) => return None,
@@ -131,7 +131,7 @@ impl PlaceVerdict {
 }
 
 /// Whether the system's decisions follow the rules of its newest release.
-fn by_current(snapshot: &Snapshot) -> bool {
+fn follows_current_rules(snapshot: &Snapshot) -> bool {
     let in_force = snapshot.inventory.rules_in_force();
     in_force.is_some_and(|in_force| in_force.rules == Rules::Current)
 }
@@ -147,7 +147,8 @@ struct PlacedObject<'a> {
 }
 
 impl PlacedObject<'_> {
-    /// The fences of the scheduler's own decision for this place, or the reason why it would refuse it.
+    /// Returns the fences of the scheduler's own decision for this place, or the reason why the scheduler
+    /// would refuse the place.
     fn feasible(&self) -> Result<Vec<Arc<str>>, String> {
         let key = forecast::key(self.request, &self.bare);
         let object = forecast::provisional(&self.bare, &key)?;
@@ -209,8 +210,8 @@ impl Plugin for BoundOnCreate {
     ) -> Result<(), Denial> {
         let Some(object) = object else { return Ok(()) };
         match self.judge(request, object)? {
-            Some(judged) => {
-                let fences = judged.fences(object);
+            Some(verdict) => {
+                let fences = verdict.fences(object);
                 fences
                     .map(drop)
                     .map_err(|denied| self.knowledge.audience().redact(denied))
@@ -222,28 +223,28 @@ impl Plugin for BoundOnCreate {
     fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         let Some(object) = object else { return Vec::new() };
         // An object that cannot be judged is refused by the validation.
-        let judged = self.judge(request, object).ok().flatten();
-        judged
-            .and_then(|judged| judged.needs(request, object, self.precondition))
+        let verdict = self.judge(request, object).ok().flatten();
+        verdict
+            .and_then(|verdict| verdict.needs(request, object, self.precondition))
             .into_iter()
             .collect()
     }
 
-    /// There may be a newer snapshot since the verdict: the place is judged again, by the snapshot that is
-    /// guarded.
+    /// Judges the place again, since the snapshot may be newer than in the validation: the guards have to be
+    /// of the snapshot of the verdict.
     fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
         let Some(object) = object else { return Vec::new() };
-        let fences = |judged: PlaceVerdict| {
-            let not_after = judged.snapshot.revision;
-            let fences = judged.fences(object)?.into_iter();
+        let fences = |verdict: PlaceVerdict| {
+            let not_after = verdict.snapshot.revision;
+            let fences = verdict.fences(object)?.into_iter();
             Ok(fences
                 .map(|name| Guard::Fence { name, not_after })
                 .collect::<Vec<_>>())
         };
-        let judged = self.judge(request, object).and_then(|judged| match judged {
-            Some(judged) => fences(judged),
+        let verdict = self.judge(request, object).and_then(|verdict| match verdict {
+            Some(verdict) => fences(verdict),
             None => Ok(Vec::new()),
         });
-        judged.unwrap_or_else(|_| vec![knowledge::never(forecast::key(request, object))])
+        verdict.unwrap_or_else(|_| vec![knowledge::never(forecast::key(request, object))])
     }
 }

@@ -1,5 +1,5 @@
 //! Validation of SchedulerConfigurations: warnings about valid settings that are surely not intended.
-//! In the webhook, where the kind is a CRD of the hub, also all errors.
+//! In the webhook, where the kind is a CRD of the hub, the plugin also refuses errors.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(super) struct Configurations {
     dialects: Vec<Arc<dyn Dialect>>,
     kind: Option<SchedulerConfiguration>,
-    /// Served resources, which are the only ones that can be guarded; empty behind a hub, which serves
+    /// Served resources, which are the only resources that can be guarded; empty behind a hub, which serves
     /// more.
     served: Vec<GroupResource>,
 }
@@ -43,8 +43,8 @@ impl Configurations {
     /// served here.
     fn unserved(&self, dialect: &dyn Dialect, spec: &Value) -> Vec<String> {
         let name = dialect.name();
-        let named = dialect.configuration().guards(Some(spec)).into_iter();
-        let missing = named.filter(|resource| !self.served.is_empty() && !self.served.contains(resource));
+        let guards = dialect.configuration().guards(Some(spec)).into_iter();
+        let missing = guards.filter(|resource| !self.served.is_empty() && !self.served.contains(resource));
         missing
             .map(|resource| {
                 format!("spec.{name} names {resource}, which this server does not serve: it has no effect")

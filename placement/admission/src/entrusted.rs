@@ -1,6 +1,6 @@
 //! Limits a plugin to the objects that Berth decides (docs/admission.md, "Guards"). Where another
 //! scheduler decides a system or a single request, a guard of decisions would block that scheduler. On
-//! a hub, the systems have their own API servers and webhooks, so that Berth does not judge the writes
+//! a hub, the systems have their own API servers and webhooks, so Berth does not judge the writes
 //! of the systems' own programs.
 
 use std::sync::Arc;
@@ -49,10 +49,10 @@ impl EntrustedPlugin {
         match &self.scope {
             RuleScope::System(rules) => passes(rules),
             RuleScope::ByResource(all) => {
-                let mut concerned = all.iter().filter(|rules| rules.concern(request.resource));
-                concerned
+                let mut applicable = all.iter().filter(|rules| rules.concern(request.resource));
+                applicable
                     .next()
-                    .is_some_and(|first| passes(first) && concerned.all(passes))
+                    .is_some_and(|first| passes(first) && applicable.all(passes))
             }
         }
     }

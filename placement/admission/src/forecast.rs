@@ -63,7 +63,7 @@ pub(super) fn forecast(
     }))
 }
 
-/// Warning about `decision` for the author of the demand; none when all is placed, or nothing has to be
+/// Warning about `decision` for the author of the demand; `None` when all is placed, or nothing has to be
 /// placed.
 pub(super) fn warning(snapshot: &Snapshot, decision: &Decision) -> Option<String> {
     let how = match decision.outcome {
@@ -86,7 +86,7 @@ fn is_partial(snapshot: &Snapshot, decision: &Decision) -> bool {
     view.is_some_and(|view| view.phase == Phase::Partial)
 }
 
-/// `value` as an object with a place in the inventory, even if fields are still missing.
+/// Converts `value`, in which fields may still be missing, to an object with the name and namespace of `key`.
 ///
 /// # Errors
 /// The reason why `value` is no object.

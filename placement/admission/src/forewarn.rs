@@ -4,9 +4,9 @@
 //!
 //! A webhook must not pick the place. A webhook decides from copies that lag behind the hub, and cannot
 //! reserve a place: the create may be a dry run or may be refused later, another replica may get the
-//! next create, and concurrent creates are all answered before any of them is stored. So many of them
-//! would get the same place, beyond its capacity. The controller decides after the object is stored,
-//! and writes under the fences of the counted capacity (`placement/hub/src/fences.rs`).
+//! next create, and concurrent creates are all answered before any of them is stored. Many of
+//! these creates would get the same place, beyond its capacity. The controller decides after the object
+//! is stored, and writes under the fences of the counted capacity (`placement/hub/src/fences.rs`).
 
 use std::sync::Arc;
 
@@ -34,7 +34,8 @@ impl Forewarn {
         Self { knowledge, catalog }
     }
 
-    /// Forecast of the object's binding. `None` where the write does not affect it.
+    /// Forecast of the object's binding; `None` without a complete snapshot, or when the dialect does not
+    /// decide about the object.
     fn forecast(
         &self,
         request: &Request<'_>,
@@ -45,17 +46,17 @@ impl Forewarn {
             return Ok(None);
         };
         let key = forecast::key(request, object);
-        let named = forecast::provisional(object, &key)?.parse();
+        let provisional = forecast::provisional(object, &key)?.parse();
         let now = self.knowledge.now();
         let (_, read) = self
             .catalog
-            .read(named, "", now)
+            .read(provisional, "", now)
             .map_err(|errors| berth_apimachinery::field::aggregate(&errors))?;
         let source = self.knowledge.engine().source();
         forecast(snapshot, &**source, &key, &read, now)
     }
 
-    /// Warning for the creator about the place that the object gets, or the lack of one.
+    /// Warning for the creator about the place of the object, or about the lack of a place.
     fn warning(
         &self,
         request: &Request<'_>,
@@ -87,7 +88,7 @@ enum CreateWarning {
 
 impl CreateWarning {
     /// The text for `audience`. Places and reasons disclose other objects.
-    fn told_to(self, audience: Audience) -> Option<String> {
+    fn text_for(self, audience: Audience) -> Option<String> {
         match self {
             Self::Placed(text) | Self::Unplaced(text) if audience.is_known() => Some(text),
             Self::Placed(_) => None,
@@ -122,7 +123,7 @@ impl Plugin for Forewarn {
         };
         if own.read(object).is_none() && is_on(engine, dialect.name(), request.namespace, &LabelsOf(object)) {
             let warning = self.warning(request, object, own, dialect.name());
-            warnings.extend(warning.and_then(|warning| warning.told_to(self.knowledge.audience())));
+            warnings.extend(warning.and_then(|warning| warning.text_for(self.knowledge.audience())));
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
 //! `/admission/mutate` and `/admission/validate`, which are pure and reserve nothing. Where a client
-//! certificate is required, callers show one. Otherwise every caller is answered, with limits on size
+//! certificate is required, callers present it. Otherwise every caller is answered, with limits on size
 //! and per source address, and without data of other objects ([`super::Audience`]). The user in the
 //! body is only a claim.
 
@@ -121,11 +121,11 @@ impl Front {
             peer.certified_by(ca, self.clock.now())
                 .map_err(|problem| Status::failure(401, "Unauthorized", problem.to_string()))?;
         }
-        let _place = self.sources.admit(peer.peer().ip()).ok_or_else(|| {
+        let _slot = self.sources.admit(peer.peer().ip()).ok_or_else(|| {
             Status::too_many_requests("too many concurrent admission reviews from this address", 1)
         })?;
         let (parts, body) = request.into_parts();
-        is_json(&parts.headers)?;
+        check_json(&parts.headers)?;
         let mut charge = self.memory.charge(&holder(peer), SHARE, memory::REQUEST)?;
         let reading = berth_apiserver::read_body(&parts.headers, body, webhook::MOST_BYTES, &mut charge);
         let body = tokio::time::timeout(ARRIVAL, reading)
@@ -188,7 +188,8 @@ impl Front {
         }
     }
 
-    /// Checks that the caller has not caused too many checks of users' rights. This write needs such checks.
+    /// Checks that a caller without a certificate has not caused too many checks of users' rights, if this
+    /// write needs such checks.
     fn may_ask(
         &self,
         request: &berth_admission::Request<'_>,
@@ -207,8 +208,8 @@ impl Front {
     }
 
     fn known_resource(&self, group: &str, resource: &str) -> Option<GroupResource> {
-        let named = self.resources.get(resource).into_iter().flatten();
-        let known = named.copied().find(|known| known.group == group);
+        let same_name = self.resources.get(resource).into_iter().flatten();
+        let known = same_name.copied().find(|known| known.group == group);
         known.or_else(|| self.rules.iter().find_map(|rules| rules.guarded(group, resource)))
     }
 }
@@ -236,7 +237,7 @@ fn holder(peer: &Connection) -> String {
 }
 
 /// Checks that a review is JSON. A body without a type counts as JSON.
-fn is_json(headers: &HeaderMap) -> Result<(), Status> {
+fn check_json(headers: &HeaderMap) -> Result<(), Status> {
     let Some(value) = headers.get(CONTENT_TYPE) else {
         return Ok(());
     };

@@ -1,6 +1,6 @@
 //! The admission rules of a dialect by its configuration, and whether they apply to a write. A change
 //! of the configuration takes effect live. An invalid configuration that is stored all the same leaves
-//! the last valid one in force (docs/concepts.md, "Configuration").
+//! the last valid configuration in force (docs/concepts.md, "Configuration").
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ struct ParsedConfiguration {
 }
 
 impl Rules {
-    /// The rules of `dialect`, one of `engine`'s, by the configuration in the engine's source.
+    /// The rules of `dialect`, a dialect of `engine`, by the configuration in the engine's source.
     pub(super) fn new(dialect: &Arc<dyn Dialect>, engine: &Arc<Engine>) -> Arc<Self> {
         let kinds = dialect.kinds().into_iter().map(|kind| kind.info().resource());
         let demands = dialect.demands().iter().map(|demand| demand.resource);
@@ -76,10 +76,10 @@ impl Rules {
         let source = &**self.engine.source();
         let mut demands = self.dialect.demands().iter();
         if demands.any(|demand| demand.resource == request.resource) {
-            // The state before the write counts: a user who moves an object to another scheduler may
-            // write the present decision.
-            let stated = request.old.or(object);
-            return stated
+            // The state before the write counts: otherwise a write that moves an object to another scheduler
+            // could change the decision, too.
+            let state = request.old.or(object);
+            return state
                 .is_some_and(|object| !requests.include(source, request.namespace, &LabelsOf(object)));
         }
         let Some(snapshot) = self.engine.snapshot(name) else {
@@ -97,7 +97,7 @@ impl Rules {
         })
     }
 
-    /// One plugin for each plugin of the dialect.
+    /// Returns one plugin for each plugin of the dialect, by the configuration in force.
     pub(super) fn plugins(self: &Arc<Self>) -> Vec<Arc<dyn Plugin>> {
         let plain = self.dialect.admission();
         let numbered = plain.into_iter().enumerate();
@@ -126,19 +126,19 @@ impl Rules {
         self.now().plugins.get(number).map(Arc::clone)
     }
 
-    /// The configuration in force. It is read several times in every request, so that the parsed form
-    /// is cached until a change.
+    /// The configuration in force. Every request reads the configuration several times, so the parsed form is
+    /// cached until a change.
     fn now(&self) -> MutexGuard<'_, ParsedConfiguration> {
         let all = self.engine.source().cached(config::RESOURCE);
         let mut parsed = self.parsed.lock();
         if !parsed.all.is(&all) {
-            self.take(&mut parsed);
+            self.update(&mut parsed);
             parsed.all = all;
         }
         parsed
     }
 
-    fn take(&self, parsed: &mut ParsedConfiguration) {
+    fn update(&self, parsed: &mut ParsedConfiguration) {
         let name = self.dialect.name();
         let in_force = self.engine.configuration(name);
         let same = match (&parsed.current, in_force.object()) {
@@ -172,7 +172,7 @@ impl LabelSet for LabelsOf<'_> {
 struct InForce {
     rules: Arc<Rules>,
     number: usize,
-    /// The plugin without configuration: its name and its readiness do not depend on one.
+    /// The plugin without a configuration. Its name, kind and readiness do not depend on the configuration.
     plain: Arc<dyn Plugin>,
 }
 

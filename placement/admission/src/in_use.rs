@@ -3,9 +3,9 @@
 //!
 //! In Berth's own store, the protection has no races. A write that begins a use passes a fence of the
 //! used object. A deletion requires that the fence was not passed since the snapshot of the verdict,
-//! and passes it. Decisions that count capacity name the fence, too: a binding that was decided before
-//! the deletion fails at it, and is decided again without the deleted target. On a hub, the answer is
-//! as current as the watch.
+//! and passes the fence. Decisions that count capacity name the fence, too: a binding that was decided
+//! before the deletion fails at the fence, and is decided again without the deleted target. On a hub,
+//! the answer is as current as the watch.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use serde_json::Value;
 use super::knowledge::{self, Knowledge};
 
 /// Highest number of users that a refusal names.
-const NAMED: usize = 10;
+const MOST_USERS: usize = 10;
 
 /// The plugin.
 pub(super) struct InUse {
@@ -87,7 +87,7 @@ impl Plugin for InUse {
             return Ok(());
         };
         let snapshot = self.knowledge.snapshot(dialect.name())?;
-        let (first, count) = snapshot.inventory.guarding().users(&key, NAMED);
+        let (first, count) = snapshot.inventory.guarding().users(&key, MOST_USERS);
         if count == 0 {
             return Ok(());
         }
@@ -116,8 +116,8 @@ impl Plugin for InUse {
 }
 
 impl InUse {
-    /// There may be a newer snapshot since the verdict; if it has users of the object, the verdict is
-    /// void.
+    /// Returns the guard of a deletion. The snapshot may be newer than in the validation: if it has users of
+    /// the object, the guard always fails.
     fn deletion_guard(&self, request: &Request<'_>) -> Option<Guard> {
         let (dialect, _, key) = self.deletion(request)?;
         let name = fence(dialect.name(), &key);
@@ -158,7 +158,7 @@ impl Protection for InUse {
             old: Some(object.value()),
             dry_run: false,
         };
-        let refused = |denied: Denial| denied.into_status(&request).message;
+        let refused = |denial: Denial| denial.into_status(&request).message;
         self.validate(&request, None, &mut Vec::new()).map_err(refused)?;
         Ok(self.deletion_guard(&request).into_iter().collect())
     }

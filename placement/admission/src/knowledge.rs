@@ -36,7 +36,7 @@ impl Knowledge {
         self.audience
     }
 
-    /// Waits until every write that was acknowledged before is known.
+    /// Waits until the engine has seen every write that was acknowledged before.
     pub(super) fn ready(&self) -> Ready<'_> {
         Box::pin(async {
             let now = self.engine.source().revision();
@@ -47,7 +47,7 @@ impl Knowledge {
     /// The present snapshot of `dialect`, or an error while it is not complete.
     pub(super) fn snapshot(&self, dialect: &str) -> Result<Snapshot, Denial> {
         let complete = self.engine.complete(dialect);
-        complete.map_err(|held| Denial::Status(Box::new(behind(&held))))?;
+        complete.map_err(|error| Denial::Status(Box::new(behind(&error))))?;
         self.engine
             .snapshot(dialect)
             .ok_or_else(|| Denial::Status(Box::new(Status::internal(format!("unknown system {dialect}")))))

@@ -8,7 +8,7 @@
 //! ```
 //! use berth_placement_admission::{MUTATE_PATH, VALIDATE_PATH};
 //!
-//! // What a webhook configuration on a hub names.
+//! // The paths in a webhook configuration on a hub.
 //! assert_eq!([MUTATE_PATH, VALIDATE_PATH], ["/admission/mutate", "/admission/validate"]);
 //! ```
 
@@ -65,7 +65,7 @@ use knowledge::Knowledge;
 pub struct Parts {
     /// The engine, which has the snapshots.
     pub engine: Arc<Engine>,
-    /// The RBAC objects that are served here, by which users cannot grant rights beyond their own.
+    /// The RBAC objects that are served here, for the check that users grant only rights that they have.
     pub rbac: Arc<Rbac>,
     /// Authorization of requests.
     pub authorizer: Arc<dyn Authorizer>,
@@ -100,8 +100,10 @@ impl Parts {
         plugins.push(Arc::new(completion::Completion::new(Knowledge::new(
             &self.engine,
         ))));
-        let knowing = self.knowing(Precondition::ByGuards, Audience::Known).into_iter();
-        plugins.extend(knowing.map(|plugin| match plugin.is_guard() {
+        let engine_plugins = self
+            .engine_plugins(Precondition::ByGuards, Audience::Known)
+            .into_iter();
+        plugins.extend(engine_plugins.map(|plugin| match plugin.is_guard() {
             true => EntrustedPlugin::of_all(&rules, plugin),
             false => plugin,
         }));
@@ -123,10 +125,10 @@ impl Parts {
             Knowledge::new(&self.engine).told_to(audience),
             Arc::clone(catalog),
         );
-        let mut knowing: Vec<Arc<dyn Plugin>> = vec![Arc::new(forewarn)];
-        knowing.extend(self.knowing(Precondition::ByNobody, audience));
+        let mut engine_plugins: Vec<Arc<dyn Plugin>> = vec![Arc::new(forewarn)];
+        engine_plugins.extend(self.engine_plugins(Precondition::ByNobody, audience));
         plugins.extend(
-            knowing
+            engine_plugins
                 .into_iter()
                 .map(|plugin| EntrustedPlugin::of_all(&rules, plugin)),
         );
@@ -149,10 +151,10 @@ impl Parts {
             .collect()
     }
 
-    fn knowing(&self, held: Precondition, audience: Audience) -> Vec<Arc<dyn Plugin>> {
+    fn engine_plugins(&self, precondition: Precondition, audience: Audience) -> Vec<Arc<dyn Plugin>> {
         let knowledge = || Knowledge::new(&self.engine).told_to(audience);
         vec![
-            Arc::new(bound_on_create::BoundOnCreate::new(knowledge(), held)),
+            Arc::new(bound_on_create::BoundOnCreate::new(knowledge(), precondition)),
             Arc::new(in_use::InUse::new(knowledge())),
             Arc::new(reserved::ReservedFields::new(knowledge())),
             Arc::new(agreement::Agreement::new(knowledge())),

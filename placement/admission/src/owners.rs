@@ -85,8 +85,8 @@ impl Plugin for OwnerReferences {
     }
 }
 
-/// The right to make objects block an owner of an unknown kind: only users with the right to set
-/// finalizers on all resources have it.
+/// The right to make objects block the deletion of an owner of an unknown kind: the right to set finalizers
+/// on all resources.
 fn over_all(owner: &OwnerReference) -> RequiredRight {
     let right = Right {
         verb: "update".to_owned(),

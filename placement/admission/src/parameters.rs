@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::StoredPolicies;
 
-/// Name for unknown parameters, which need the right to all objects.
+/// Wildcard in the right to all objects, and in the right to objects of an unknown resource.
 const ANY: &str = "*";
 
 /// The admission plugin.
@@ -41,12 +41,12 @@ impl Parameters {
             kind.kind,
             kind.api_version
         );
-        Some(needed(right, "spec.paramKind", text))
+        Some(required_right(right, "spec.paramKind", text))
     }
 
     fn binding(&self, request: &Request<'_>, spec: &Value, policies: GroupResource) -> Option<RequiredRight> {
-        let by = spec["paramRef"].as_object()?;
-        let text = |field: &str| by.get(field).and_then(Value::as_str).unwrap_or_default();
+        let param_ref = spec["paramRef"].as_object()?;
+        let text = |field: &str| param_ref.get(field).and_then(Value::as_str).unwrap_or_default();
         let (name, user) = (text("name"), user_text(request.user));
         let verb = if name.is_empty() { "list" } else { "get" };
         let policy = spec["policyName"].as_str().unwrap_or_default();
@@ -76,7 +76,7 @@ impl Parameters {
                 "user {user} does not have \"{verb}\" permission on the object referenced by paramRef"
             ),
         };
-        Some(needed(right, "spec.paramRef", text))
+        Some(required_right(right, "spec.paramRef", text))
     }
 
     /// The right to the resource of `kind`, as far as the resource is known.
@@ -122,7 +122,7 @@ impl Plugin for Parameters {
     }
 }
 
-fn needed(right: Right, field: &str, text: String) -> RequiredRight {
+fn required_right(right: Right, field: &str, text: String) -> RequiredRight {
     let refusal = Denial::Invalid(vec![FieldError::forbidden(field, text)]);
     RequiredRight { right, refusal }
 }

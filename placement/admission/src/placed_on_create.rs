@@ -1,5 +1,6 @@
 //! Condition of two admission rules about creates: both handle objects that store their place in a field,
-//! such as a Shoot's `spec.seedName`. One rule sets the field, and the other validates it.
+//! such as a Shoot's `spec.seedName`. One rule judges a place that the object names, and the other warns
+//! when the scheduler finds no place.
 
 use berth_admission::{Operation, Request};
 use berth_engine::Engine;

@@ -12,7 +12,7 @@ use super::knowledge::Knowledge;
 pub(super) struct Responsible(Vec<(GroupResource, Arc<dyn Dialect>)>);
 
 impl Responsible {
-    /// The dialects of `knowledge`, each for the `resources` among its guarded ones.
+    /// The dialects of `knowledge`, each for those of its guarded resources that `resources` selects.
     pub(super) fn of(
         knowledge: &Knowledge,
         resources: impl Fn(GuardedResources) -> &'static [GroupResource],
@@ -27,7 +27,7 @@ impl Responsible {
 
     /// The dialect for `resource`.
     pub(super) fn dialect(&self, resource: GroupResource) -> Option<&Arc<dyn Dialect>> {
-        let found = self.0.iter().find(|(have, _)| *have == resource);
+        let found = self.0.iter().find(|(known, _)| *known == resource);
         found.map(|(_, dialect)| dialect)
     }
 

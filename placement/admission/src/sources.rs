@@ -1,5 +1,5 @@
 //! Limits of the webhooks for one address: on concurrent reviews, and on checks of users' rights. The
-//! routes need no credentials, so that one caller must not use up the capacity.
+//! routes need no credentials, so one caller must not use up the capacity.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -8,23 +8,24 @@ use std::sync::Arc;
 use berth_apimachinery::Timestamp;
 use parking_lot::Mutex;
 
-/// Highest number of checks of rights that reviews from one address may cause at once, and in each second
-/// after that. Each may be a SubjectAccessReview on the hub, for the user that the review claims.
-const QUESTIONS: i64 = 200;
-const QUESTIONS_A_SECOND: i64 = 50;
+/// Highest number of checks of rights that reviews from one address may cause at once. A check may be a
+/// SubjectAccessReview on the hub, for the user that the review claims.
+const MOST_CHECKS: i64 = 200;
+/// Number of further checks of rights in each second after that.
+const CHECKS_PER_SECOND: i64 = 50;
 
 /// The reviews under way, by source.
 #[derive(Debug)]
 pub(super) struct Sources {
     most: usize,
     reviews: Mutex<HashMap<IpAddr, usize>>,
-    /// The counted checks of rights of each address, and the time of the last one.
+    /// The counted checks of rights of each address, and the time of the last check.
     checks: Mutex<HashMap<IpAddr, (i64, Timestamp)>>,
 }
 
-/// A permit for a review, which is returned when it is dropped.
+/// A permit for a review. Dropping the permit returns it.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Permit {
     sources: Arc<Sources>,
     source: IpAddr,
 }
@@ -39,31 +40,31 @@ impl Sources {
         })
     }
 
-    /// Whether a review from `address` may cause `count` checks of rights at `now`. If so, they are
-    /// counted.
+    /// Whether a review from `address` may cause `count` checks of rights at `now`. If so, the
+    /// checks are counted.
     pub(super) fn may_ask(&self, address: IpAddr, count: usize, now: Timestamp) -> bool {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        let waiting = |(checks, at): (i64, Timestamp)| {
+        let remaining = |(checks, at): (i64, Timestamp)| {
             let elapsed = now.duration_since(at).as_millis().max(0);
             let allowed = i64::try_from(elapsed).unwrap_or(i64::MAX);
-            (checks - allowed.saturating_mul(QUESTIONS_A_SECOND) / 1000).max(0)
+            (checks - allowed.saturating_mul(CHECKS_PER_SECOND) / 1000).max(0)
         };
         let mut all = self.checks.lock();
         let source = network(address);
-        let before = all.get(&source).map_or(0, |&checks| waiting(checks));
-        if before.saturating_add(count) > QUESTIONS {
+        let before = all.get(&source).map_or(0, |&checks| remaining(checks));
+        if before.saturating_add(count) > MOST_CHECKS {
             return false;
         }
         all.insert(source, (before + count, now));
         // Addresses without counted checks are forgotten, so that the map does not grow for ever.
         if all.len() > 1024 {
-            all.retain(|_, checks| waiting(*checks) > 0);
+            all.retain(|_, checks| remaining(*checks) > 0);
         }
         true
     }
 
-    /// A permit for a review from `address`, unless the address has all its permits.
-    pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+    /// A permit for a review from `address`; `None` when the address has all its permits.
+    pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Permit> {
         let source = network(address);
         let mut reviews = self.reviews.lock();
         let count = reviews.entry(source).or_default();
@@ -72,14 +73,14 @@ impl Sources {
         }
         *count += 1;
         drop(reviews);
-        Some(Place {
+        Some(Permit {
             sources: Arc::clone(self),
             source,
         })
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         let mut reviews = self.sources.reviews.lock();
         if let Some(count) = reviews.get_mut(&self.source) {
@@ -133,10 +134,10 @@ mod tests {
         let sources = Sources::new(1);
         let (a, b): (IpAddr, IpAddr) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
         let at = |seconds| Timestamp::new(seconds, 0).unwrap();
-        let most = usize::try_from(QUESTIONS).unwrap();
+        let most = usize::try_from(MOST_CHECKS).unwrap();
         assert!(sources.may_ask(a, most, at(0)));
         assert!(!sources.may_ask(a, 1, at(0)) && sources.may_ask(b, 1, at(0)));
-        let more = usize::try_from(QUESTIONS_A_SECOND).unwrap();
+        let more = usize::try_from(CHECKS_PER_SECOND).unwrap();
         assert!(!sources.may_ask(a, more + 1, at(1)) && sources.may_ask(a, more, at(1)));
         assert!(sources.may_ask(a, most, at(100)));
         assert!(!sources.may_ask(b, usize::MAX, at(100)));

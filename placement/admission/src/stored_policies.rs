@@ -12,7 +12,7 @@ use berth_storage::{Collection, Source};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-/// Resources of the policies, in the order of the fields of [`Stored`].
+/// Resources of the policies, in the order of the fields in [`read`].
 const RESOURCES: [GroupResource; 4] = [MUTATING, MUTATING_BINDINGS, VALIDATING, VALIDATING_BINDINGS];
 
 /// The policies of a store.
@@ -22,7 +22,7 @@ pub struct StoredPolicies {
     last: Mutex<Option<Last>>,
 }
 
-/// Findings of the last check.
+/// The policies at the last call.
 struct Last {
     collections: [Collection; 4],
     stored: Arc<StoredSet>,
@@ -39,7 +39,7 @@ impl StoredPolicies {
         })
     }
 
-    /// Lets parameters be of the stored kinds of `groups`. Later calls have no effect.
+    /// Sets the kinds of parameters to the stored kinds of `groups`. Later calls have no effect.
     pub fn serve(&self, groups: &[Group]) {
         self.kinds.get_or_init(|| {
             let resources = groups.iter().flat_map(|group| &group.resources);
@@ -54,18 +54,18 @@ impl StoredPolicies {
         Some(Arc::clone(all.get("", name)?.value()))
     }
 
-    /// The resource of the kind `named`, where it is stored here.
-    pub(super) fn resource(&self, named: &ParamKind) -> Option<GroupResource> {
-        self.kind(named).map(|(kind, _)| kind.info().resource())
+    /// The resource of `param_kind`, if objects of the kind are stored here.
+    pub(super) fn resource(&self, param_kind: &ParamKind) -> Option<GroupResource> {
+        self.kind(param_kind).map(|(kind, _)| kind.info().resource())
     }
 
-    fn kind(&self, named: &ParamKind) -> Option<(&Arc<dyn Kind>, &'static str)> {
-        let (group, version) = named.group_version();
+    fn kind(&self, param_kind: &ParamKind) -> Option<(&Arc<dyn Kind>, &'static str)> {
+        let (group, version) = param_kind.group_version();
         self.kinds.get()?.iter().find_map(|kind| {
             let info = kind.info();
-            let is_it = info.group == group && info.kind == named.kind;
+            let is_kind = info.group == group && info.kind == param_kind.kind;
             let served = info.versions.iter().find(|served| **served == version)?;
-            is_it.then_some((kind, *served))
+            is_kind.then_some((kind, *served))
         })
     }
 }
@@ -91,8 +91,13 @@ impl Catalog for StoredPolicies {
         self.kind(kind).map(|_| ()).ok_or_else(|| kind.unknown())
     }
 
-    fn params(&self, named: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
-        let (kind, version) = self.kind(named).ok_or_else(|| named.unknown())?;
+    fn params(
+        &self,
+        param_kind: &ParamKind,
+        namespace: &str,
+        name: Option<&str>,
+    ) -> Result<Params, ParamError> {
+        let (kind, version) = self.kind(param_kind).ok_or_else(|| param_kind.unknown())?;
         let namespaced = kind.info().namespaced();
         let namespace = if namespaced { namespace } else { "" };
         let all = self.source.cached(kind.stored_in());
@@ -112,8 +117,8 @@ impl Catalog for StoredPolicies {
         })
     }
 
-    fn count(&self, named: &ParamKind, namespace: &str, most: usize) -> usize {
-        let Some((kind, _)) = self.kind(named) else {
+    fn count(&self, param_kind: &ParamKind, namespace: &str, most: usize) -> usize {
+        let Some((kind, _)) = self.kind(param_kind) else {
             return 0;
         };
         let namespace = if kind.info().namespaced() { namespace } else { "" };
@@ -143,7 +148,7 @@ fn read(collections: &[Collection; 4]) -> StoredSet {
     }
 }
 
-/// An object in its served `version`. The stored form is parsed once.
+/// Returns the object in the served `version`.
 fn served_form(kind: &dyn Kind, version: &str, object: &Object) -> Arc<Value> {
     let info = kind.info();
     if let Some(converted) = kind.to_served(version, object) {

@@ -211,7 +211,7 @@ fn row(name: &str, set: &AdviceSet) -> Vec<Cell> {
     ]
 }
 
-/// The row of a decision without advice.
+/// The row of a target or decision without advice.
 #[must_use]
 pub fn no_row(name: &str, why: String) -> Vec<Cell> {
     vec![

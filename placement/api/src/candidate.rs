@@ -91,9 +91,9 @@ fn row(object: &Object) -> Vec<Cell> {
 
 /// The cells of the candidate `name` of `decision`.
 #[must_use]
-pub fn shown(name: &str, decision: &str, judged: CandidateFacts<'_>) -> Vec<Cell> {
+pub fn shown(name: &str, decision: &str, facts: CandidateFacts<'_>) -> Vec<Cell> {
     let mut cells: Vec<Cell> = vec![name.into(), decision.into()];
-    cells.extend(judged.row());
+    cells.extend(facts.row());
     cells
 }
 

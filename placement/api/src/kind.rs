@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{GROUP, VERSION};
 
-/// A kind that is computed: names, schema, columns and rules are data.
+/// A kind of the group: names, schema, columns and rules are data. All kinds are computed, except records, which
+/// are stored.
 pub struct Virtual {
     pub(crate) info: KindInfo,
     pub(crate) schema: Schema,

@@ -1,4 +1,4 @@
-//! Publication: which targets and decisions other tools read, and in which namespace.
+//! Publication: the targets and decisions that other tools read, and their namespace.
 
 use std::collections::BTreeMap;
 

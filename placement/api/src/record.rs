@@ -11,8 +11,8 @@ use super::kind::{Virtual, info};
 use super::shared::{SourceRef, Token};
 use super::text::{joined, part_at, text_at};
 
-/// Highest number of clusters that a row names.
-const NAMED: usize = 3;
+/// Highest number of clusters that a row names for each kind of change.
+const MOST_CLUSTERS: usize = 3;
 
 /// A change of a decision, as observed. Berth writes it; it is immutable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -210,9 +210,9 @@ impl MovedCluster {
 /// Change of a cluster in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Move {
-    /// The object is bound to it now.
+    /// The object is bound to the cluster now.
     Joined,
-    /// The object is not bound to it any more.
+    /// The object is not bound to the cluster any more.
     Left,
 }
 
@@ -316,7 +316,7 @@ impl RecordCause {
     }
 }
 
-/// Sort of cause.
+/// Type of a cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CauseType {
     /// An object changed.
@@ -424,7 +424,7 @@ fn kind(info: KindInfo) -> Virtual {
     }
 }
 
-/// The columns of records, in their own table and in that of a history.
+/// The columns of records, in their own table and in the table of a history.
 #[must_use]
 pub fn columns() -> Vec<Column> {
     vec![
@@ -467,7 +467,7 @@ fn clusters(record: &Object) -> Cell {
     let part = |change: Move, sign: char, count: &str| {
         let moved = list.iter().filter(|cluster| cluster.change == change);
         let mut words: Vec<String> = moved
-            .take(NAMED)
+            .take(MOST_CLUSTERS)
             .map(|cluster| format!("{sign}{}", cluster.cluster_name))
             .collect();
         let count: u64 = part_at(spec, count).unwrap_or_default();
@@ -483,7 +483,7 @@ fn clusters(record: &Object) -> Cell {
     let resized = amounts::resized(&of("/from/clusters"), &of("/to/clusters")).into_iter();
     words.extend(
         resized
-            .take(NAMED)
+            .take(MOST_CLUSTERS)
             .map(|entry| format!("~{}", amounts::cell(&entry.cluster_name, entry.to))),
     );
     joined(&words, " ").into()

@@ -146,7 +146,7 @@ pub fn kind() -> Virtual {
 }
 
 /// The kind of `localschedulingreviews`: reviews about the objects of one namespace, for users who may
-/// explain there.
+/// explain decisions in that namespace.
 #[must_use]
 pub fn local() -> Virtual {
     let info = info(
@@ -265,19 +265,19 @@ fn decision_rules(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The selector of `entry`, which is at `path` in `spec.decisions`, if it has one.
+/// The selector of `entry`, if the entry has one. `path` is the path of the entry, for errors.
 ///
 /// # Errors
-/// Everything wrong with it.
+/// All errors of the selector.
 pub fn selector(entry: &Value, path: &str) -> Result<Option<Selector>, Vec<FieldError>> {
-    let Some(given) = entry.get("selector").filter(|given| !given.is_null()) else {
+    let Some(value) = entry.get("selector").filter(|value| !value.is_null()) else {
         return Ok(None);
     };
     let path = format!("{path}.selector");
-    let read: Result<LabelSelector, _> = serde_json::from_value(given.clone());
-    match read {
+    let result: Result<LabelSelector, _> = serde_json::from_value(value.clone());
+    match result {
         Ok(selector) => Selector::compile(&selector, &path).map(Some),
-        Err(error) => Err(vec![FieldError::invalid(path, given.clone(), error.to_string())]),
+        Err(error) => Err(vec![FieldError::invalid(path, value.clone(), error.to_string())]),
     }
 }
 

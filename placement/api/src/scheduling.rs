@@ -33,7 +33,7 @@ pub fn schema() -> Schema {
     Schema::of::<Scheduling>()
 }
 
-/// The columns of candidates, in a Scheduling's table and in that of `candidates`.
+/// The columns of candidates, in the table of a Scheduling and in the table of `candidates`.
 #[must_use]
 pub fn columns() -> Vec<Column> {
     vec![

@@ -44,7 +44,7 @@ impl<T> Manifest<T> {
 }
 
 /// Reference to the source of a virtual object.
-// There is one for every decision, so its strings have no spare capacity.
+// A server has a source for every decision, so the strings have no spare capacity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceRef {

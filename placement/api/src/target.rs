@@ -1,4 +1,4 @@
-//! Target: anything a scheduler may place onto, in one shape for all systems.
+//! Target: a cluster that a scheduler may pick, in one form for all systems.
 
 use std::sync::Arc;
 
@@ -145,28 +145,28 @@ fn columns() -> Vec<Column> {
 }
 
 fn used(target: &Object) -> Cell {
-    let counted: Vec<TargetCapacity> = part_at(target.value(), "/status/capacity").unwrap_or_default();
-    let counted = counted.iter().map(|counted| {
-        let TargetCapacity { name, used, limit } = counted;
+    let capacity: Vec<TargetCapacity> = part_at(target.value(), "/status/capacity").unwrap_or_default();
+    let capacity = capacity.iter().map(|capacity| {
+        let TargetCapacity { name, used, limit } = capacity;
         match limit {
             Some(limit) => format!("{name} {used}/{limit}"),
             None => format!("{name} {used}"),
         }
     });
-    joined(&counted.collect::<Vec<_>>(), ",").into()
+    joined(&capacity.collect::<Vec<_>>(), ",").into()
 }
 
 fn taints(target: &Object) -> Cell {
     let taints: Vec<TargetTaint> = part_at(target.value(), "/status/taints").unwrap_or_default();
     let taints = taints.into_iter().map(|taint| {
-        let mut shown = taint.key;
+        let mut label = taint.key;
         for (mark, text) in [("=", taint.value), (":", taint.effect)] {
             if let Some(text) = text.filter(|text| !text.is_empty()) {
-                shown.push_str(mark);
-                shown.push_str(&text);
+                label.push_str(mark);
+                label.push_str(&text);
             }
         }
-        shown
+        label
     });
     joined(&taints.collect::<Vec<_>>(), ",").into()
 }

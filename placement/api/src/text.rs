@@ -12,7 +12,7 @@ pub(crate) fn text_at(value: &Value, path: &str) -> String {
     }
 }
 
-/// The part of `value` at `path`; nothing where it is absent or unreadable.
+/// The part of `value` at `path`; `None` where the part is absent or unreadable.
 pub(crate) fn part_at<'a, T: Deserialize<'a>>(value: &'a Value, path: &str) -> Option<T> {
     T::deserialize(value.pointer(path)?).ok()
 }

@@ -21,11 +21,11 @@ pub struct Words {
     pub message: String,
 }
 
-/// The condition in the `configuration` of `dialect`, whose state is `standing`.
+/// The condition of the `configuration` of `dialect`, by the `state` of the dialect.
 #[must_use]
-pub fn words(dialect: &dyn Dialect, standing: &DecidingState, configuration: &Value) -> Words {
+pub fn words(dialect: &dyn Dialect, state: &DecidingState, configuration: &Value) -> Words {
     let name = dialect.name();
-    match standing {
+    match state {
         DecidingState::Observes => Words {
             status: "False",
             reason: "Observing",

@@ -1,19 +1,19 @@
 //! A dialect's form in the schema of SchedulerConfiguration. Defaults apply when the configuration is
-//! read and not when it is written, so that a changed default also affects stored objects. In the
+//! read and not when it is written, so a changed default also affects stored objects. In the
 //! schema they are therefore part of a field's description.
 
 use berth_dialect_contract::Dialect;
 use serde_json::Value;
 
-/// The stored form of `dialect`'s configuration.
+/// Returns the schema of `dialect`'s configuration in its stored form.
 pub(super) fn stored(dialect: &dyn Dialect) -> Value {
     let mut form = dialect.configuration().schema().openapi().clone();
     describe_defaults(&mut form);
     let name = dialect.name();
-    let own = form["description"].as_str().unwrap_or_default();
+    let description = form["description"].as_str().unwrap_or_default();
     form["description"] = format!(
         "The configuration of {name}, in the system's own form. Only in the object named {name}. Defaults apply when it \
-         is read. {own}"
+         is read. {description}"
     )
     .into();
     form

@@ -45,10 +45,10 @@ impl Mode {
 /// Whether a system is decided here, and if not, the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecidingState {
-    /// The system is observed by default: no setting requests that it is decided.
+    /// The system is observed, by a setting or by default.
     Observes,
-    /// The system is observed, since the stored configuration is invalid, and there was no valid one since
-    /// the server started.
+    /// The system is observed, since the stored configuration is invalid, and there was no valid
+    /// configuration since the server started.
     Misconfigured,
     /// The system is observed while its own scheduler runs, and decided afterwards. The value is the
     /// evidence that the scheduler runs.
@@ -74,8 +74,8 @@ struct RequestSelection {
 }
 
 impl Modes {
-    /// The modes by the configurations of `engine`, in which a configuration is from now on valid or
-    /// invalid as a whole.
+    /// The modes by the configurations of `engine`. From now on, the engine treats a configuration as
+    /// valid or invalid as a whole.
     ///
     /// `flag` is the mode of the command line: `Observe` applies to every system and overrides
     /// configurations, and `Decide` applies to systems whose configuration has no mode. `observed` are
@@ -122,14 +122,14 @@ impl Modes {
 
     /// The mode of `dialect` with this configuration.
     fn by(&self, dialect: &str, in_force: &InForce) -> Mode {
-        let usual = match self.observed.contains(dialect) {
+        let default_mode = match self.observed.contains(dialect) {
             true => Mode::Observe,
             false => Mode::Decide,
         };
         match (self.flag, in_force) {
             (Some(Mode::Observe), _) | (_, InForce::Unknown) => Mode::Observe,
-            (flag, InForce::Nothing) => flag.unwrap_or(usual),
-            (flag, InForce::Valid(object)) => Mode::of(object.value()).or(flag).unwrap_or(usual),
+            (flag, InForce::Nothing) => flag.unwrap_or(default_mode),
+            (flag, InForce::Valid(object)) => Mode::of(object.value()).or(flag).unwrap_or(default_mode),
         }
     }
 
@@ -165,8 +165,8 @@ impl Mandate for Modes {
         !self.idle.contains(dialect) && self.decides(dialect)
     }
 
-    /// Selector of the requests that Berth decides. Without a usable configuration it selects none,
-    /// since the real selection is unknown.
+    /// Selector of the requests that Berth decides. Without a usable configuration, no request is
+    /// selected, since the real selection is unknown.
     fn requests(&self, dialect: &str) -> Option<Arc<Requests>> {
         let in_force = match self.configurations.of(dialect) {
             InForce::Nothing => return None,
@@ -179,7 +179,7 @@ impl Mandate for Modes {
         {
             return selected.requests.clone();
         }
-        // The configuration is valid, so that its requests can be parsed.
+        // The configuration is valid, so its requests can be parsed.
         let requests = requests::read(in_force.value()).unwrap_or_else(|_| Some(Arc::new(Requests::None)));
         let selected = RequestSelection {
             configuration: in_force,

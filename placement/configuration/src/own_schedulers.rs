@@ -84,7 +84,7 @@ impl OwnSchedulers {
         self.running.lock().get(dialect).cloned()
     }
 
-    /// Counter of changes, for tasks that wait for one.
+    /// Counter of changes, for tasks that wait for a change.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()

@@ -30,7 +30,7 @@ struct Form {
     namespace_selector: Option<LabelSelector>,
 }
 
-/// The form of the field.
+/// Schema of the field.
 pub(super) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
 /// The requests that `configuration` selects; `None` for all requests.
@@ -43,7 +43,7 @@ pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<F
     };
     let mut form = SCHEMA.read::<Form>(value, PATH);
     let selectors = form.value.clone();
-    let mut compiled = |field: &str, selector: Option<LabelSelector>| {
+    let mut compile = |field: &str, selector: Option<LabelSelector>| {
         let selector = selector.map(|selector| Selector::compile(&selector, field));
         selector
             .unwrap_or_else(|| Ok(Selector::default()))
@@ -52,8 +52,8 @@ pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<F
                 Selector::default()
             })
     };
-    let labels = compiled("selector", selectors.selector);
-    let namespaces = compiled("namespaceSelector", selectors.namespace_selector);
+    let labels = compile("selector", selectors.selector);
+    let namespaces = compile("namespaceSelector", selectors.namespace_selector);
     let errors = form.into_errors();
     match errors.is_empty() {
         true => Ok(Some(Arc::new(Requests::Matching { labels, namespaces }))),

@@ -1,7 +1,7 @@
-//! The conditions of SchedulerConfigurations (docs/concepts.md, "Configuration"): Valid reports whether
-//! the stored object is in force, and Deciding whether the system is decided. An invalid object is
-//! refused on write. But a hub may accept one while no webhook answers, and a newer version of Berth
-//! may validate a stored object differently.
+//! The conditions of SchedulerConfigurations (docs/concepts.md, "Configuration"): Valid reports whether the
+//! stored object is in force, and Deciding whether the system is decided. An invalid object is refused on
+//! write. But a hub may accept such an object while no webhook answers, and a newer version of Berth may
+//! validate a stored object differently.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ const VALID: &str = "Valid";
 pub const ACTOR: &str = "berth:scheduler";
 
 /// Starts to update the conditions of every stored configuration of `engine`'s dialects, by their
-/// `modes`. It writes through `committer` while `leading` is true.
+/// `modes`. The task writes through `committer` while `leading` is true.
 pub fn spawn(
     engine: &Arc<Engine>,
     modes: &Arc<Modes>,
@@ -66,7 +66,7 @@ impl Handler for Keeper {
 
     async fn work(&mut self) -> bool {
         self.schedulers.mark_unchanged();
-        !*self.leading.borrow_and_update() || self.look().await
+        !*self.leading.borrow_and_update() || self.update().await
     }
 
     /// Waits until this server gains or loses leadership (never without leader election), or another
@@ -95,21 +95,21 @@ async fn changed<T>(receiver: &mut watch::Receiver<T>) {
 }
 
 impl Keeper {
-    /// Updates every condition. Returns whether that succeeded.
-    async fn look(&self) -> bool {
+    /// Updates every condition. Returns whether all updates succeeded.
+    async fn update(&self) -> bool {
         let now = self.engine.clock().now();
         let mut done = true;
-        for (name, object) in self.engine.source().cached(config::RESOURCE).iter(None, None) {
-            let deciding = self.deciding(&name.name, object.value());
+        for (key, object) in self.engine.source().cached(config::RESOURCE).iter(None, None) {
+            let deciding = self.deciding(&key.name, object.value());
             let Some(updated) = with_verdicts(&self.kind, object, deciding.as_ref(), now) else {
                 continue;
             };
             if let Some(problem) = not_in_force(&updated) {
-                tracing::warn!(configuration = %name.name, problem, "SchedulerConfiguration is invalid and not in force; fix the fields that are named");
+                tracing::warn!(configuration = %key.name, problem, "SchedulerConfiguration is invalid and not in force; fix the fields that are named");
             }
             let write = Planned {
                 verb: Verb::Update,
-                key: Key::new(config::RESOURCE, "", &name.name),
+                key: Key::new(config::RESOURCE, "", &key.name),
                 subresource: "status",
                 object: updated,
                 base: Some(object.revision()),
@@ -128,7 +128,7 @@ impl Keeper {
                 Err(error) if error.why.is_moved() => {}
                 Err(error) => {
                     tracing::warn!(
-                        configuration = %name.name,
+                        configuration = %key.name,
                         problem = %error,
                         "cannot update the conditions of a SchedulerConfiguration, whose status is out of date; retrying"
                     );
@@ -189,7 +189,7 @@ fn with_verdicts(
     with_conditions(object, &conditions, now)
 }
 
-/// The wanted condition.
+/// A condition to set, without its time and generation.
 #[derive(Clone, Copy, Debug)]
 pub struct ConditionDraft<'a> {
     /// The condition's type.
@@ -224,7 +224,7 @@ pub fn with_conditions(object: &Object, drafts: &[ConditionDraft<'_>], now: Time
             "observedGeneration": generation,
         });
         match conditions.iter_mut().find(|other| other["type"] == draft.r#type) {
-            Some(place) => *place = condition,
+            Some(existing) => *existing = condition,
             None => conditions.push(condition),
         }
     }

@@ -150,7 +150,7 @@ pub struct Patch {
 }
 
 impl Set {
-    /// Whether the caller has the rights for all changes.
+    /// Whether all changes belong to the request, so that its owner can make them.
     #[must_use]
     pub fn is_own(&self) -> bool {
         self.changes.iter().all(|change| change.whose == Whose::Request)
@@ -188,8 +188,8 @@ pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> 
     for &candidate in order.iter().take(terms.limit) {
         budget::wanted().map_err(NoAdvice::Ended)?;
         let mut search = Search::new(world, catalog, demand, terms, candidate, demands, &mut budget);
-        let mut advised = about(snapshot, &advice.decision, &places, candidate);
-        advised.advice = match search.sets(&advice.decision) {
+        let mut target = about(snapshot, &advice.decision, &places, candidate);
+        target.advice = match search.sets(&advice.decision) {
             Ok(sets) => sets,
             Err(search::Stop::Spent(exceeded)) => {
                 advice.gave_up = Some(exceeded.to_string());
@@ -197,8 +197,8 @@ pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> 
             }
             Err(search::Stop::Ended(exceeded)) => return Err(NoAdvice::Ended(exceeded)),
         };
-        advised.gave_up = search.is_cut() || advice.gave_up.is_some();
-        advice.targets.push(advised);
+        target.gave_up = search.is_cut() || advice.gave_up.is_some();
+        advice.targets.push(target);
         if advice.gave_up.is_some() {
             advice.remaining = order.len() - advice.targets.len();
             break;
@@ -208,18 +208,18 @@ pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> 
 }
 
 /// The decision on `demand`, with the clusters `chosen` if there are any. `Ok(None)` where the demand
-/// does not exist, or its choice is refused.
+/// does not exist, or `chosen` is refused.
 fn decide(
     snapshot: &Snapshot,
     demand: &Key,
     chosen: Option<&[String]>,
     terms: &Terms,
 ) -> Result<Option<Decision>, Fault> {
-    let decided = match terms.seed {
+    let result = match terms.seed {
         Some(seed) => snapshot.decide_with(demand, chosen, terms.now, seed),
         None => snapshot.decide(demand, chosen, terms.now),
     };
-    match decided {
+    match result {
         Some(Ok(decision)) => Ok(Some(decision)),
         Some(Err(refused)) if chosen.is_none() => Err(Fault::new(
             demand,
@@ -230,7 +230,7 @@ fn decide(
 }
 
 /// Whether the decision ran the filters.
-fn considered(decision: &Decision) -> bool {
+fn ran_filters(decision: &Decision) -> bool {
     !decision.solved.feasible.is_empty() || !decision.solved.rejections.is_empty()
 }
 
@@ -238,7 +238,7 @@ fn considered(decision: &Decision) -> bool {
 /// system.
 fn find(snapshot: &Snapshot, decision: &Decision, only: &str) -> Result<Ix, NoAdvice> {
     let unknown = || NoAdvice::Target(only.to_owned());
-    if !considered(decision) {
+    if !ran_filters(decision) {
         return Err(unknown());
     }
     let inventory = &*snapshot.inventory;
@@ -251,9 +251,10 @@ fn find(snapshot: &Snapshot, decision: &Decision, only: &str) -> Result<Ix, NoAd
         .ok_or_else(unknown)
 }
 
-/// The targets that are not picked: the feasible ones by rank, then the nearest to fitting.
+/// The targets that are not picked: the feasible targets by rank, then the targets nearest to
+/// fitting.
 fn nearest(snapshot: &Snapshot, decision: &Decision) -> Vec<Ix> {
-    if !considered(decision) {
+    if !ran_filters(decision) {
         return Vec::new();
     }
     let inventory = &*snapshot.inventory;

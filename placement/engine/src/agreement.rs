@@ -17,7 +17,7 @@ use crate::plan::Verdict;
 use crate::plan::compare::{candidates, verdict};
 use crate::snapshot::Snapshot;
 
-/// Time for another scheduler, unless the configuration says otherwise.
+/// Time that another scheduler has to react to a change, unless the configuration sets another time.
 pub const GRACE: Duration = Duration::from_secs(30);
 
 /// Whether two schedulers agree on a demand.
@@ -115,16 +115,16 @@ pub struct Comparison {
     /// The clusters that the demand has and would not keep, by name: the first of
     /// [`Comparison::loss_count`].
     pub losses: Vec<ContestedCluster>,
-    /// Number of all losses, the unlisted ones included.
+    /// Number of all losses, with the unlisted losses.
     pub loss_count: usize,
     /// The clusters that the demand would get, by name: the first of [`Comparison::gain_count`].
     pub gains: Vec<ContestedCluster>,
-    /// Number of all gains, the unlisted ones included.
+    /// Number of all gains, with the unlisted gains.
     pub gain_count: usize,
     /// The clusters that the demand has and would keep with another amount, by name: the first of
     /// [`Comparison::resize_count`].
     pub resizes: Vec<AmountChange>,
-    /// Number of all resizes, the unlisted ones included.
+    /// Number of all resizes, with the unlisted resizes.
     pub resize_count: usize,
     /// Message of the decision, in one line.
     pub message: String,
@@ -137,20 +137,20 @@ impl Comparison {
     /// `snapshot`. At most `shown` clusters of each side are listed.
     #[must_use]
     pub fn of(snapshot: &Snapshot, decision: &Decision, view: &DemandView, shown: usize) -> Self {
-        let has = amounts::held(view);
-        let mut gets = has.clone();
+        let current = amounts::held(view);
+        let mut decided = current.clone();
         for change in &decision.changes {
             match change.action {
-                Action::Unbind => gets.remove(&*change.cluster_name),
+                Action::Unbind => decided.remove(&*change.cluster_name),
                 Action::Bind | Action::Keep | Action::Create | Action::Restore | Action::Resize => {
-                    gets.insert(change.cluster_name.to_string(), change.amount_to)
+                    decided.insert(change.cluster_name.to_string(), change.amount_to)
                 }
             };
         }
         let mut comparison = Self {
             agreement: Agreement::Same,
-            placed: has.len(),
-            would_have: gets.len(),
+            placed: current.len(),
+            would_have: decided.len(),
             losses: Vec::new(),
             loss_count: 0,
             gains: Vec::new(),
@@ -162,31 +162,31 @@ impl Comparison {
         };
         if let Some(why) = Unknown::of(decision.outcome) {
             comparison.agreement = Agreement::Unknown(why);
-            comparison.would_have = has.len();
+            comparison.would_have = current.len();
             comparison.known_difference = snapshot.inventory.known_difference(decision);
-        } else if has != gets {
-            comparison.agreement = Agreement::Different(verdict(Some(&has), Some(&gets)));
+        } else if current != decided {
+            comparison.agreement = Agreement::Different(verdict(Some(&current), Some(&decided)));
             comparison.known_difference = snapshot.inventory.known_difference(decision);
-            comparison.tell(snapshot, decision, &view.placed, &has, &gets, shown);
+            comparison.list_differences(snapshot, decision, &view.placed, &current, &decided, shown);
         }
         comparison
     }
 
-    fn tell(
+    fn list_differences(
         &mut self,
         snapshot: &Snapshot,
         decision: &Decision,
         placed: &[PlacedCluster],
-        has: &AmountsByCluster,
-        gets: &AmountsByCluster,
+        current: &AmountsByCluster,
+        decided: &AmountsByCluster,
         shown: usize,
     ) {
-        let (left, joined) = (amounts::only(has, gets), amounts::only(gets, has));
-        let resizes = amounts::resized(has, gets);
+        let (left, joined) = (amounts::only(current, decided), amounts::only(decided, current));
+        let resizes = amounts::resized(current, decided);
         let first = |names: &[&str]| names.iter().take(shown).map(|&name| name.to_owned()).collect();
         let (lost, gained): (Vec<String>, Vec<String>) = (first(&left), first(&joined));
-        let concerned: Vec<&str> = lost.iter().chain(&gained).map(String::as_str).collect();
-        let candidates = candidates(snapshot, decision, &concerned);
+        let differing: Vec<&str> = lost.iter().chain(&gained).map(String::as_str).collect();
+        let candidates = candidates(snapshot, decision, &differing);
         let side = |name: &String| contested(name, &candidates, placed);
         self.losses = lost.iter().map(side).collect();
         self.gains = gained.iter().map(side).collect();
@@ -195,7 +195,7 @@ impl Comparison {
         self.resizes = resizes.into_iter().take(shown).collect();
     }
 
-    /// Whether the two differ, even within the grace period.
+    /// Whether the two sets of clusters differ, even within the grace period.
     #[must_use]
     pub const fn differs(&self) -> bool {
         self.loss_count + self.gain_count + self.resize_count > 0
@@ -219,7 +219,7 @@ pub fn ends(since: Timestamp, grace: Duration) -> Option<Timestamp> {
     since.checked_add(grace).ok()
 }
 
-/// The reasons of both sides about the cluster `name`, which only one of them chooses.
+/// The reasons of both sides about the cluster `name`, which only one side chooses.
 fn contested(name: &str, candidates: &[Candidate], placed: &[PlacedCluster]) -> ContestedCluster {
     let mut all = candidates.iter();
     let candidate = all.find(|candidate| *candidate.cluster_name == *name);

@@ -1,14 +1,14 @@
-//! Long work, which does not run on the runtime's threads.
+//! Long work, during which the other tasks of the runtime thread run on another thread.
 
 use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Number of targets above which a decision runs on a thread of its own. Deciding about so many takes
-/// the better part of a millisecond; the hand-over costs a tenth of that on the runtime's threads.
+/// Number of targets above which the other tasks move to another thread. Such a decision takes almost a
+/// millisecond; moving the tasks costs a tenth of that.
 const MANY: u32 = 5_000;
 
-/// Duration above which work should run on a thread of its own.
+/// Duration of work above which the other tasks should move to another thread.
 pub(crate) const LONG: Duration = Duration::from_micros(750);
 
 /// Runs `work`, which costs as much as judging this number of `targets`. Where the cost is high, the

@@ -18,7 +18,7 @@ use crate::engine::{Engine, Slot};
 /// "Settled questions").
 pub const ATTEMPTS: usize = 8;
 
-/// Commits writes. In the program, this is the server's registry, with validation and admission.
+/// Commits writes: to the server's registry, with validation and admission, or to a hub.
 #[async_trait]
 pub trait Committer: Send + Sync + 'static {
     /// Commits all of `commit` and returns the present objects.
@@ -34,7 +34,7 @@ pub trait Committer: Send + Sync + 'static {
 }
 
 impl Engine {
-    /// Binds `bind.demand`. Writes nothing where the demand is bound already.
+    /// Binds `bind.demand`. Writes nothing where the decision is already written.
     ///
     /// # Errors
     /// See [`BindError`].
@@ -105,7 +105,7 @@ impl Engine {
         committer: &dyn Committer,
         bind: Bind<'_>,
     ) -> Result<Result<BindOutcome, LostRace>, BindError> {
-        let place = self.deciding.acquire().await;
+        let permit = self.deciding.acquire().await;
         let snapshot = slot.snapshot();
         if !self.is_entrusted(&snapshot, bind.demand) {
             return Err(BindError::Observed(bind.demand.clone()));
@@ -115,7 +115,7 @@ impl Engine {
             return Err(BindError::NotFound(bind.demand.clone()));
         };
         let decision = decision.map_err(BindError::Refused)?;
-        drop(place);
+        drop(permit);
         let mut bound = BindOutcome {
             snapshot,
             decision,
@@ -131,18 +131,18 @@ impl Engine {
             }
             return Ok(Ok(bound));
         }
-        let allowed = match bind.dry_run {
+        let permit = match bind.dry_run {
             true => None,
-            false => Some(self.allowed(slot, &bind, &bound, &commit)?),
+            false => Some(self.permit(slot, &bind, &bound, &commit)?),
         };
         let writes = commit.writes.clone();
-        // The place is reserved until the writes are folded.
+        // Until the writes are folded, changes of the decision do not count as changes by another program.
         let writing = WriteInProgress::of(&slot.contests, bind.demand);
         match committer.commit(commit).await {
             Ok(written) => {
                 bound.written = written;
-                if let Some(allowed) = allowed {
-                    slot.contests.wrote(allowed, &bound, &writes);
+                if let Some(permit) = permit {
+                    slot.contests.wrote(permit, &bound, &writes);
                 }
             }
             Err(CommitError { why, status }) if why.is_moved() => {
@@ -173,7 +173,7 @@ impl Engine {
 
 impl Engine {
     /// Checks whether `bound` may be written, in view of other clients that write the same objects.
-    fn allowed(
+    fn permit(
         &self,
         slot: &Slot,
         bind: &Bind<'_>,
@@ -181,11 +181,11 @@ impl Engine {
         commit: &Commit,
     ) -> Result<WritePermit, BindError> {
         let was_contested = slot.contests.of(bind.demand).is_some();
-        let judged = slot.contests.judge(bind, bound, commit, &*self.source);
+        let result = slot.contests.judge(bind, bound, commit, &*self.source);
         if was_contested != slot.contests.of(bind.demand).is_some() {
             self.restate(*bind);
         }
-        judged.map_err(BindError::Contested)
+        result.map_err(BindError::Contested)
     }
 
     /// Marks the objects about the demand for rendering, although no change was folded.
@@ -222,7 +222,7 @@ struct LostRace {
 
 /// Whether a decision neither places nor releases anything.
 fn places_nothing(decision: &Decision) -> bool {
-    let lets_go = decision
+    let releases = decision
         .changes
         .iter()
         .any(|change| change.action == Action::Unbind);
@@ -230,7 +230,7 @@ fn places_nothing(decision: &Decision) -> bool {
     matches!(
         outcome,
         Outcome::Unschedulable | Outcome::Invalid | Outcome::Ignored
-    ) && !lets_go
+    ) && !releases
 }
 
 /// The writes of a decision with their guards: the demand's decided revision, and a fence for each

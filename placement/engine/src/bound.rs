@@ -9,24 +9,25 @@ use berth_dialect_contract::{ChoiceRefusal, Decision};
 use crate::behind::Behind;
 use crate::snapshot::Snapshot;
 
-/// Observer of all bindings, of controllers and users. It is called on the binding's own task, and must
-/// not block.
+/// Observer of all bindings, of controllers and users. Its methods run on the task of the binding, and
+/// must not block.
 pub trait BindObserver: Send + Sync + 'static {
-    /// Receives the result of a binding: `bound` is committed, or nothing had to be written. It is not
-    /// called for dry runs.
-    fn bound(&self, wish: &Bind<'_>, bound: &BindOutcome);
+    /// Receives the result of a binding: `bound` is committed, or nothing had to be written. Not called for
+    /// dry runs.
+    fn bound(&self, bind: &Bind<'_>, bound: &BindOutcome);
 
-    /// Receives the error of a binding: `demand` of the dialect named `dialect` was decided, but
-    /// nothing could be written.
+    /// Receives the error of a binding of `demand`, a demand of the dialect named `dialect`. Not called for
+    /// dry runs.
     fn failed(&self, dialect: &str, demand: &Key, error: &BindError);
 }
 
 /// Treatment of a decision that places nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnplacedTreatment {
-    /// Refuse it, unless it releases a place: for callers that requested a binding.
+    /// Refuse the decision, unless it releases a place: for callers that requested a binding.
     Refuse,
-    /// Commit its writes (such as status conditions) like the writes of other decisions: for controllers.
+    /// Commit the writes of the decision (such as status conditions) like the writes of other decisions: for
+    /// controllers.
     Commit,
 }
 
@@ -47,7 +48,7 @@ pub struct Bind<'a> {
     pub by: Option<&'a str>,
 }
 
-/// A committed binding, or one that existed already (then nothing is `written`).
+/// A committed binding, or an existing binding (then nothing is `written`).
 #[derive(Debug)]
 pub struct BindOutcome {
     /// The world of the decision.
@@ -61,7 +62,7 @@ pub struct BindOutcome {
 /// The writes of one decision, with all conditions that have to be true when they are committed.
 #[derive(Clone, Debug)]
 pub struct Commit {
-    /// The user as which the writes are made.
+    /// The user that makes the writes.
     pub actor: &'static str,
     /// Field manager of the writes.
     pub manager: String,
@@ -79,7 +80,7 @@ pub struct Commit {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct Contest {
-    /// Sentence with the other writer, the changed fields, and the remedy.
+    /// Sentence with the other writer, the changed object, and the remedy.
     pub text: Arc<str>,
     /// Whether this is the first report of the contest.
     pub is_new: bool,
@@ -97,7 +98,7 @@ pub enum BindError {
     /// The scheduler finds no place; nothing was written.
     #[error("nothing can be bound")]
     Unplaced(Box<BindOutcome>),
-    /// The world changed during every attempt; the value is the answer to the last one.
+    /// The world changed during every attempt; the value is the answer to the last attempt.
     #[error("the objects kept changing: {}", .0.message)]
     Moved(Box<Status>),
     /// Berth does not decide the demand: another scheduler does.
@@ -105,7 +106,7 @@ pub enum BindError {
         "Berth does not decide {0}: the SchedulerConfiguration says mode: Observe, or leaves it out of spec.requests"
     )]
     Observed(Key),
-    /// Another writer keeps changing the decision, so that Berth leaves it alone.
+    /// Another writer keeps changing the decision, so Berth does not change it any more.
     #[error(transparent)]
     Contested(Contest),
     /// The writes were refused.

@@ -22,7 +22,7 @@ use undone::Undone;
 /// Number of times that Berth restores a decision after a change by another program.
 const CORRECTIONS: u8 = 2;
 /// Seconds after which an unchanged decision counts as accepted: later changes are counted from zero.
-const PEACE: i64 = 600;
+const ACCEPTED_AFTER: i64 = 600;
 
 /// Writes about each demand, and the number of corrections.
 #[derive(Default)]
@@ -36,7 +36,7 @@ struct ContestState {
     inputs: u64,
     picks: Vec<(Arc<str>, Option<i64>)>,
     /// The last written objects; `None` where they were deleted.
-    wrote: BTreeMap<Key, Option<Arc<Object>>>,
+    last_written: BTreeMap<Key, Option<Arc<Object>>>,
     corrections: u8,
     corrected: Timestamp,
     contest: Option<Arc<str>>,
@@ -58,18 +58,18 @@ impl Contests {
         commit: &Commit,
         source: &dyn Source,
     ) -> Result<WritePermit, Contest> {
-        let mut allowed = WritePermit {
+        let mut permit = WritePermit {
             inputs: inputs(bound, source),
             picks: picks(bound),
             is_correction: false,
         };
         let mut all = self.states.lock();
         let Some(state) = all.get_mut(bind.demand) else {
-            return Ok(allowed);
+            return Ok(permit);
         };
-        if bind.by.is_some() || state.inputs != allowed.inputs {
+        if bind.by.is_some() || state.inputs != permit.inputs {
             all.remove(bind.demand);
-            return Ok(allowed);
+            return Ok(permit);
         }
         if let Some(text) = &state.contest {
             return Err(Contest {
@@ -77,21 +77,21 @@ impl Contests {
                 is_new: false,
             });
         }
-        let look = undone::Look {
+        let check = undone::WriteCheck {
             source,
-            wrote: &state.wrote,
-            same_picks: state.picks == allowed.picks,
+            last_written: &state.last_written,
+            same_picks: state.picks == permit.picks,
             manager: &commit.manager,
         };
-        let Some(undone) = commit.writes.iter().find_map(|write| look.undone(write)) else {
-            return Ok(allowed);
+        let Some(undone) = commit.writes.iter().find_map(|write| check.undone(write)) else {
+            return Ok(permit);
         };
-        if bound.decision.now.duration_since(state.corrected).as_secs() > PEACE {
+        if bound.decision.now.duration_since(state.corrected).as_secs() > ACCEPTED_AFTER {
             state.corrections = 0;
         }
         if state.corrections < CORRECTIONS {
-            allowed.is_correction = true;
-            return Ok(allowed);
+            permit.is_correction = true;
+            return Ok(permit);
         }
         let text: Arc<str> = sentence(bind.dialect, &undone).into();
         state.contest = Some(Arc::clone(&text));
@@ -99,12 +99,12 @@ impl Contests {
     }
 
     /// Remembers that `writes` were made for `bound`.
-    pub(crate) fn wrote(&self, allowed: WritePermit, bound: &BindOutcome, writes: &[Write]) {
+    pub(crate) fn wrote(&self, permit: WritePermit, bound: &BindOutcome, writes: &[Write]) {
         let WritePermit {
             inputs,
             picks,
             is_correction,
-        } = allowed;
+        } = permit;
         let now = bound.decision.now;
         let mut all = self.states.lock();
         let state = all
@@ -112,7 +112,7 @@ impl Contests {
             .or_insert_with(|| ContestState {
                 inputs,
                 picks: Vec::new(),
-                wrote: BTreeMap::new(),
+                last_written: BTreeMap::new(),
                 corrections: 0,
                 corrected: now,
                 contest: None,
@@ -125,7 +125,7 @@ impl Contests {
         }
         for (write, object) in writes.iter().zip(&bound.written) {
             let object = (write.verb != Verb::Delete).then(|| Arc::clone(object));
-            state.wrote.insert(write.key.clone(), object);
+            state.last_written.insert(write.key.clone(), object);
         }
     }
 
@@ -145,8 +145,8 @@ impl Contests {
         }
     }
 
-    /// Whether another program made `change`, to an object with the decision about `demand`, so that it
-    /// has to be checked. Changes are not checked while Berth writes this decision, nor where Berth
+    /// Whether another program made `change`, to an object with the decision about `demand`, so that the
+    /// change has to be checked. Changes are not checked while Berth writes this decision, nor where Berth
     /// leaves the demand alone.
     pub(crate) fn is_others(&self, demand: &Key, change: &Change) -> bool {
         if self.writing.lock().contains_key(demand) {
@@ -156,15 +156,15 @@ impl Contests {
         let Some(state) = all.get(demand) else {
             return true;
         };
-        state.contest.is_none() && is_others(state.wrote.get(&change.key), change.new.as_ref())
+        state.contest.is_none() && is_others(state.last_written.get(&change.key), change.new.as_ref())
     }
 
     /// Whether another program has changed the last written decision of `demand`, in `source`.
     pub(crate) fn is_disturbed(&self, demand: &Key, source: &dyn Source) -> bool {
         let all = self.states.lock();
         all.get(demand).is_some_and(|state| {
-            let mut wrote = state.wrote.iter();
-            wrote.any(|(key, last)| {
+            let mut last_written = state.last_written.iter();
+            last_written.any(|(key, last)| {
                 let now = source.cached(key.resource);
                 is_others(Some(last), now.get(&key.namespace, &key.name))
             })
@@ -222,7 +222,8 @@ impl Drop for WriteInProgress<'_> {
     }
 }
 
-/// Hash of the users' input to a demand: its spec without the decided place, and the configuration.
+/// Hash of the users' input to a demand: its uid, its spec without the decided place, and the
+/// configuration.
 fn inputs(bound: &BindOutcome, source: &dyn Source) -> u64 {
     let BindOutcome {
         snapshot, decision, ..

@@ -12,8 +12,8 @@
 //! with a queue of its own.
 //!
 //! Several replicas may run over one store. The [`LeaderElector`] chooses the replica whose controllers
-//! work. Correctness does not depend on it, since every write is guarded, but two replicas would decide
-//! everything twice.
+//! work. Correctness does not depend on the election, since every write is guarded, but two replicas would
+//! decide everything twice.
 
 mod leader;
 mod lease;
@@ -48,10 +48,10 @@ pub struct Settings {
     pub reconcilers: Vec<&'static str>,
     /// Writes the decisions.
     pub committer: Arc<dyn Committer>,
-    /// Returns whether a dialect binds by itself. It is called after every change, so that it has to be
+    /// Returns whether a dialect binds by itself. It is called after every change, so it has to be
     /// cheap.
     pub gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    /// Elects the replica that works. [`Controllers::under`] a given leadership does not use it.
+    /// Elects the replica that works; not used by [`Controllers::under`].
     pub elector: Arc<dyn LeaderElector>,
     /// Observer of the controllers.
     pub observer: Arc<dyn Observer>,
@@ -127,7 +127,7 @@ impl Controllers {
         }
     }
 
-    /// Ends in order: nothing new is begun, running writes are completed, then leadership is released.
+    /// Stops in order: no new work begins, running writes are completed, then leadership is released.
     pub async fn stop(self) {
         self.stop.cancel();
         for runner in self.runners {

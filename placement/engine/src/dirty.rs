@@ -58,8 +58,8 @@ pub struct Dirty {
     pub demands: MarkedSet<Key>,
     /// The targets, by cluster name, whose view may differ.
     pub targets: MarkedSet<Arc<str>>,
-    /// The last change that made a member of `decide` due. Unset where all demands are due without a
-    /// change.
+    /// Revision of the last change that made a member of `decide` due; zero where all demands are due without
+    /// a change.
     pub since: Revision,
 }
 
@@ -82,13 +82,13 @@ impl Dirty {
     }
 
     /// Adds the consequences of the change that was folded at `revision`.
-    pub fn add(&mut self, due: Consequences, revision: Revision) {
-        if !matches!(due.decide, AffectedDemands::None) {
+    pub fn add(&mut self, consequences: Consequences, revision: Revision) {
+        if !matches!(consequences.decide, AffectedDemands::None) {
             self.since = self.since.max(revision);
         }
-        add(&mut self.decide, due.decide);
-        add(&mut self.demands, due.demands);
-        self.targets.mark(due.targets);
+        add(&mut self.decide, consequences.decide);
+        add(&mut self.demands, consequences.demands);
+        self.targets.mark(consequences.targets);
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
@@ -161,7 +161,7 @@ impl Subscription {
         })
     }
 
-    /// Adds marks, with which all changes up to `through` are processed.
+    /// Adds marks. Together with the earlier marks they cover all changes up to `through`.
     pub(crate) fn mark(&self, through: Revision, dirty: impl IntoIterator<Item = (&'static str, Dirty)>) {
         {
             let mut pending = self.pending.lock();
@@ -187,7 +187,7 @@ mod tests {
     async fn marks_fall_together_until_they_are_taken() {
         let subscription = Subscription::default();
         let mut first = Dirty::default();
-        let due = |name: &str| Consequences {
+        let consequences = |name: &str| Consequences {
             decide: AffectedDemands::Some(vec![Key::new(TOYS, "ns", name)]),
             ..Consequences::nothing()
         };
@@ -195,9 +195,9 @@ mod tests {
             targets: None,
             ..Consequences::default()
         };
-        first.add(due("a"), Revision(1));
+        first.add(consequences("a"), Revision(1));
         let mut second = Dirty::default();
-        second.add(due("b"), Revision(2));
+        second.add(consequences("b"), Revision(2));
         second.add(shown, Revision(3));
         subscription.mark(Revision(1), [("toy", first)]);
         subscription.mark(Revision(3), [("toy", second)]);

@@ -23,9 +23,9 @@ use crate::snapshot::{Snapshot, writable};
 use crate::turns::Turns;
 
 /// Longest wait of a read for the feeder, which normally needs microseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// A part that an engine has already, and of which it can have only one.
+/// A part of an engine that is already set; it can be set only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlreadySet {
     /// Observer of bindings.
@@ -42,8 +42,8 @@ pub enum AlreadySet {
 /// Observer of every change when it is folded, before any decision on it. The feeder calls it under a
 /// dialect's lock, so that it has to be quick. Objects of the initial load are not changes.
 pub trait Witness: Send + Sync + 'static {
-    /// `change` was folded into the inventory of `dialect`, and made `due` stale.
-    fn folded(&self, dialect: &'static str, change: &Change, due: &Consequences);
+    /// Receives `change`, which was folded into the inventory of `dialect`, and its `consequences`.
+    fn folded(&self, dialect: &'static str, change: &Change, consequences: &Consequences);
 }
 
 /// One dialect with its inventory.
@@ -53,10 +53,11 @@ pub(crate) struct Slot {
     pub(crate) state: Mutex<State>,
     /// Lock for bindings that lost a race, so that they try again one after the other and not all at once.
     pub(crate) turn: tokio::sync::Mutex<()>,
-    /// Lock that is held while a demand is created together with a place of limited number.
-    pub(crate) making: Arc<tokio::sync::Mutex<()>>,
+    /// Lock that is held while a demand and its binding are created in one step, where other demands compete
+    /// for the same places.
+    pub(crate) create_lock: Arc<tokio::sync::Mutex<()>>,
     /// Settlements of demands by the scheduler itself, while they are decided and written.
-    pub(crate) settling: Turns<Settlement>,
+    pub(crate) settlements: Turns<Settlement>,
     /// Latest decisions about demands.
     pub(crate) answers: Answers,
     /// Contests with other writers of decisions.
@@ -69,7 +70,7 @@ pub(crate) struct State {
     pub(crate) inventory: Arc<dyn Inventory>,
     /// Revision up to which every change is folded.
     pub(crate) revision: Revision,
-    /// The last folded change; after a load, the newest revision that the load may contain.
+    /// Revision of the last folded change; after a load, the newest revision that the load may contain.
     pub(crate) changed: Revision,
 }
 
@@ -85,10 +86,10 @@ pub struct Engine {
     /// Wakes the feeder to check whether its watch is past changes that do not concern it.
     pub(crate) nudge: Notify,
     subscribers: Mutex<Vec<Weak<Subscription>>>,
-    /// The dialects whose world is not complete, and the missing resources.
+    /// The dialects whose objects are not all known, each with the reason ([`Engine::hold`]).
     incomplete: Mutex<BTreeMap<&'static str, String>>,
-    /// The dialects whose mode is not known yet.
-    doubted: Mutex<BTreeSet<&'static str>>,
+    /// The dialects whose configuration is unknown ([`Engine::doubt`]).
+    unconfigured: Mutex<BTreeSet<&'static str>>,
     /// Permits for concurrent decisions about bindings, as many as there are processors. A long
     /// decision has a thread of its own, and every thread keeps the memory that it used once.
     pub(crate) deciding: Semaphore,
@@ -110,8 +111,8 @@ impl Engine {
                 changed: Revision::default(),
             }),
             turn: tokio::sync::Mutex::default(),
-            making: Arc::default(),
-            settling: Turns::default(),
+            create_lock: Arc::default(),
+            settlements: Turns::default(),
             answers: Answers::default(),
             contests: Contests::default(),
             on_hub: AtomicBool::new(false),
@@ -126,7 +127,7 @@ impl Engine {
             nudge: Notify::new(),
             subscribers: Mutex::default(),
             incomplete: Mutex::default(),
-            doubted: Mutex::default(),
+            unconfigured: Mutex::default(),
             deciding: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
             observer: OnceLock::new(),
             witness: OnceLock::new(),
@@ -181,7 +182,7 @@ impl Engine {
     /// Whether the decisions of `dialect` are made and written here.
     #[must_use]
     pub fn decides(&self, dialect: &str) -> bool {
-        !self.is_doubted(dialect) && self.mandate.get().is_none_or(|mandate| mandate.decides(dialect))
+        !self.is_unconfigured(dialect) && self.mandate.get().is_none_or(|mandate| mandate.decides(dialect))
     }
 
     /// The requests that are decided here, if `dialect` is decided here; `None` for all.
@@ -197,7 +198,8 @@ impl Engine {
         requests.is_none_or(|requests| requests.include(&*self.source, namespace, labels))
     }
 
-    /// Whether `demand`, in its state in `snapshot`, is decided here. A missing demand is not.
+    /// Whether `demand`, in its state in `snapshot`, is decided here. A missing demand counts as decided here
+    /// if its dialect is.
     #[must_use]
     pub fn is_entrusted(&self, snapshot: &Snapshot, demand: &Key) -> bool {
         let dialect = snapshot.dialect.name();
@@ -214,21 +216,21 @@ impl Engine {
     /// Whether the fields of `dialect`'s decisions are protected from other writers.
     #[must_use]
     pub fn guards(&self, dialect: &str) -> bool {
-        !self.is_doubted(dialect) && self.mandate.get().is_none_or(|mandate| mandate.guards(dialect))
+        !self.is_unconfigured(dialect) && self.mandate.get().is_none_or(|mandate| mandate.guards(dialect))
     }
 
     /// Marks the configuration of `dialect` as unknown, or as known again. While it is unknown, the
     /// dialect is neither decided nor guarded, since another scheduler may decide it.
     pub fn doubt(&self, dialect: &'static str, unknown: bool) {
-        let mut doubted = self.doubted.lock();
+        let mut unconfigured = self.unconfigured.lock();
         match unknown {
-            true => doubted.insert(dialect),
-            false => doubted.remove(dialect),
+            true => unconfigured.insert(dialect),
+            false => unconfigured.remove(dialect),
         };
     }
 
-    fn is_doubted(&self, dialect: &str) -> bool {
-        self.doubted.lock().contains(dialect)
+    fn is_unconfigured(&self, dialect: &str) -> bool {
+        self.unconfigured.lock().contains(dialect)
     }
 
     /// The sentence about the contest for `demand` of `dialect`: another writer keeps changing the decision,
@@ -260,7 +262,7 @@ impl Engine {
         &self.clock
     }
 
-    /// Whether the first load is complete: before that, nothing can be decided.
+    /// Whether the first load is complete. Before that, no demand can be decided.
     #[must_use]
     pub fn is_loaded(&self) -> bool {
         self.folded.borrow().is_some()
@@ -276,7 +278,7 @@ impl Engine {
         self.slot(dialect).map(Slot::snapshot)
     }
 
-    /// Largest number of targets of a dialect, with which the cost of decisions grows.
+    /// Largest number of targets of any dialect. The cost of decisions grows with this number.
     #[must_use]
     pub fn most_targets(&self) -> u32 {
         self.slots.iter().map(Slot::targets).max().unwrap_or_default()
@@ -294,7 +296,7 @@ impl Engine {
             return Ok(());
         }
         self.nudge.notify_one();
-        match tokio::time::timeout(PATIENCE, folded.wait_for(is_there)).await {
+        match tokio::time::timeout(MAX_WAIT, folded.wait_for(is_there)).await {
             Ok(Ok(_)) => Ok(()),
             _ => Err(Behind::Late {
                 wanted: revision,
@@ -314,8 +316,8 @@ impl Engine {
         Ok(self.snapshot(dialect))
     }
 
-    /// Marks `dialect` as not synced, with the reason: decisions fail with [`Behind::Held`] until it is
-    /// cleared with `None`.
+    /// Marks `dialect` as not synced, for the reason `why`: decisions fail with [`Behind::Held`] until a call
+    /// with `None` removes the mark.
     pub fn hold(&self, dialect: &'static str, why: Option<String>) {
         {
             let mut incomplete = self.incomplete.lock();

@@ -14,7 +14,7 @@ use crate::mandate::NAMESPACES;
 impl Engine {
     /// The demands of `slot` that `changes` may have moved to another scheduler, or to Berth.
     pub(crate) fn entrusted_anew(&self, slot: &Slot, changes: &[&Change]) -> Dirty {
-        if changes.iter().any(|change| is_of_mandate(change, &*slot.dialect)) {
+        if changes.iter().any(|change| changes_spec(change, &*slot.dialect)) {
             return Dirty::everything();
         }
         let mut dirty = Dirty::default();
@@ -22,7 +22,7 @@ impl Engine {
             return dirty;
         };
         let demands = slot.dialect.demands();
-        for change in changes.iter().filter(|change| is_labelled_anew(change)) {
+        for change in changes.iter().filter(|change| changes_labels(change)) {
             let key = &change.key;
             if demands.iter().any(|demand| demand.resource == key.resource) {
                 dirty.decide.mark(Some([key.clone()]));
@@ -38,15 +38,15 @@ impl Engine {
     }
 }
 
-/// Whether `change` is to the configuration of `dialect`. A change of any part may change which
-/// configuration is in force, and with it the settings about the deciding scheduler.
-fn is_of_mandate(change: &Change, dialect: &dyn Dialect) -> bool {
+/// Whether `change` changes the `spec` of the configuration of `dialect`. A change of any part may change
+/// which configuration is in force, and with it the settings about the deciding scheduler.
+fn changes_spec(change: &Change, dialect: &dyn Dialect) -> bool {
     let spec = |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.value()["spec"].clone());
     is_configuration(change, dialect) && spec(&change.old) != spec(&change.new)
 }
 
-/// Whether the labels of the object changed.
-fn is_labelled_anew(change: &Change) -> bool {
+/// Whether the object was created or deleted, or its labels changed.
+fn changes_labels(change: &Change) -> bool {
     match (&change.old, &change.new) {
         (Some(old), Some(new)) => old.meta().labels() != new.meta().labels(),
         _ => true,

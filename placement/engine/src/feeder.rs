@@ -43,7 +43,7 @@ impl Engine {
 
     async fn follow(&self) -> Result<Infallible, StoreError> {
         let (mut watch, listed) = self.load().await?;
-        let mut took = ChangeTimes::default();
+        let mut times = ChangeTimes::default();
         loop {
             // The watch is polled first, so that after a nudge its revision is past every existing change.
             let events = tokio::select! {
@@ -51,7 +51,7 @@ impl Engine {
                 events = watch.next(BATCH) => events?,
                 () = self.nudge.notified() => Vec::new(),
             };
-            took.next(&events, || self.take_in(&events, watch.revision(), &listed));
+            times.run(&events, || self.take_in(&events, watch.revision(), &listed));
         }
     }
 
@@ -106,8 +106,8 @@ impl Engine {
                 dirty.push((slot.dialect.name(), due));
             }
         }
-        let moved = self.folded.borrow().is_none_or(|have| have < through);
-        if moved || !dirty.is_empty() {
+        let advanced = self.folded.borrow().is_none_or(|have| have < through);
+        if advanced || !dirty.is_empty() {
             self.publish(through, &dirty);
         }
     }
@@ -133,7 +133,7 @@ struct ChangeTimes(HashMap<GroupResource, Duration>);
 
 impl ChangeTimes {
     /// Folds `events` by `fold`, on another thread where it is expected to take long.
-    fn next(&mut self, events: &[Arc<Event>], fold: impl FnOnce()) {
+    fn run(&mut self, events: &[Arc<Event>], fold: impl FnOnce()) {
         let resources: BTreeSet<GroupResource> =
             events.iter().map(|event| event.change.key.resource).collect();
         let start = Instant::now();
@@ -146,16 +146,16 @@ impl ChangeTimes {
 
     /// Whether changes of all `resources` are known to be quick.
     fn is_quick(&self, resources: &BTreeSet<GroupResource>) -> bool {
-        let known = |resource| self.0.get(resource).is_some_and(|took| *took < aside::LONG);
+        let known = |resource| self.0.get(resource).is_some_and(|time| *time < aside::LONG);
         resources.iter().all(known)
     }
 
     /// Records the duration of changes of `resources`. After a long one, the next dozens of changes are
     /// expected to take long, too.
-    fn note(&mut self, resources: BTreeSet<GroupResource>, took: Duration) {
+    fn note(&mut self, resources: BTreeSet<GroupResource>, duration: Duration) {
         for resource in resources {
-            let lately = self.0.entry(resource).or_default();
-            *lately = took.max(*lately - *lately / 16);
+            let recent = self.0.entry(resource).or_default();
+            *recent = duration.max(*recent - *recent / 16);
         }
     }
 }
@@ -188,8 +188,8 @@ impl Slot {
         inventory
     }
 
-    /// Folds the changes that the dialect of `slot` reads, and returns the objects that they made
-    /// stale. Where `decides` is true, a decision that another program changed is decided again.
+    /// Folds the changes that the dialect reads, and returns the objects that they made stale. Where
+    /// `decides` is true, a demand whose decision another program changed is due again.
     fn fold(
         &self,
         changes: &[Cow<'_, Change>],
@@ -206,7 +206,7 @@ impl Slot {
             self.answers.created(change, state.changed);
             let mut due = writable(&mut state.inventory).fold(change);
             if decides && due.decide == AffectedDemands::None {
-                due.decide = self.disturbed(change, &due.demands);
+                due.decide = self.changed_by_others(change, &due.demands);
             }
             if let Some(witness) = witness {
                 witness.folded(self.dialect.name(), change, &due);
@@ -219,19 +219,19 @@ impl Slot {
     }
 
     /// The demands among `owners` whose decision `change` changes, if another program made the change.
-    fn disturbed(&self, change: &Change, owners: &AffectedDemands) -> AffectedDemands {
+    fn changed_by_others(&self, change: &Change, owners: &AffectedDemands) -> AffectedDemands {
         let AffectedDemands::Some(owners) = owners else {
             return AffectedDemands::None;
         };
         if !self.dialect.guarded().reserves.contains(&change.key.resource) {
             return AffectedDemands::None;
         }
-        let disturbed = owners
+        let demands = owners
             .iter()
             .filter(|demand| self.contests.is_others(demand, change));
-        match disturbed.cloned().collect::<Vec<Key>>() {
+        match demands.cloned().collect::<Vec<Key>>() {
             none if none.is_empty() => AffectedDemands::None,
-            disturbed => AffectedDemands::Some(disturbed),
+            demands => AffectedDemands::Some(demands),
         }
     }
 
@@ -250,17 +250,17 @@ mod tests {
     fn changes_of_a_resource_are_quick_when_they_were_lately() {
         let [sets, toys] = ["sets", "toys"].map(|plural| GroupResource::new("toys.example", plural));
         let of = |resources: &[GroupResource]| resources.iter().copied().collect::<BTreeSet<_>>();
-        let mut took = ChangeTimes::default();
-        assert!(took.is_quick(&of(&[])), "there is nothing to fold");
-        assert!(!took.is_quick(&of(&[toys])), "nobody knows yet");
+        let mut times = ChangeTimes::default();
+        assert!(times.is_quick(&of(&[])), "there is nothing to fold");
+        assert!(!times.is_quick(&of(&[toys])), "nobody knows yet");
         let quick = aside::LONG / 50;
-        took.note(of(&[toys, sets]), quick);
-        assert!(took.is_quick(&of(&[toys, sets])));
-        took.note(of(&[sets]), aside::LONG * 8);
-        assert!(!took.is_quick(&of(&[toys, sets])) && took.is_quick(&of(&[toys])));
+        times.note(of(&[toys, sets]), quick);
+        assert!(times.is_quick(&of(&[toys, sets])));
+        times.note(of(&[sets]), aside::LONG * 8);
+        assert!(!times.is_quick(&of(&[toys, sets])) && times.is_quick(&of(&[toys])));
         for _ in 0..60 {
-            took.note(of(&[sets]), quick);
+            times.note(of(&[sets]), quick);
         }
-        assert!(took.is_quick(&of(&[toys, sets])), "it is quick again");
+        assert!(times.is_quick(&of(&[toys, sets])), "it is quick again");
     }
 }

@@ -13,22 +13,24 @@ use crate::aside::aside;
 use crate::bind::{self, Committer};
 use crate::bound::{BindError, BindOutcome, Commit};
 use crate::engine::{Engine, Slot};
-use crate::settle::{answer, own_wish};
+use crate::settle::{answer, own_request};
 use crate::what_if::World;
 
-/// Longest wait for earlier writes, since the store waits for the answer.
-const SOON: Duration = Duration::from_millis(500);
+/// Longest wait for earlier writes, since the create of the demand waits for the decision.
+const MAX_WAIT: Duration = Duration::from_millis(500);
 
 /// A decision about a demand that is about to be created.
 pub struct Foreseen {
     bound: BindOutcome,
     expected: ExpectedDemand,
-    /// Lock that is held until the create where other demands compete for the same places. These are
-    /// bound once their demands exist, since most would lose otherwise.
-    _making: Option<OwnedMutexGuard<()>>,
+    /// Lock that is held until the demand is created, where other demands compete for the same places. In the
+    /// meantime, such demands are bound only after they are stored, since most of them would lose a conflict
+    /// otherwise.
+    _create_lock: Option<OwnedMutexGuard<()>>,
 }
 
-/// A demand whose answer waits for its create. Dropping this ends the wait.
+/// A demand whose decision is known before its create. Dropping this forgets the decision, unless the created
+/// demand was already folded.
 struct ExpectedDemand {
     engine: Arc<Engine>,
     dialect: &'static str,
@@ -37,9 +39,10 @@ struct ExpectedDemand {
 }
 
 impl Engine {
-    /// Decides `demand` of `dialect` as if `object` were stored already. Returns the decision, and the
-    /// writes for one step with the object. `None` where the decision would take long, or other demands
-    /// compete for the same places: such a demand is bound after it is stored.
+    /// Decides `demand` of `dialect` as if `object` were stored already. Returns the decision, and the writes
+    /// for one step with the object. `None` where this is not possible in time, where the dialect does not
+    /// decide the object, or where other demands compete for the same places: such a demand is bound after it
+    /// is stored.
     pub async fn foresee(
         self: &Arc<Self>,
         committer: &dyn Committer,
@@ -53,15 +56,15 @@ impl Engine {
             return None;
         }
         let caught_up = self.caught_up(self.source.revision());
-        tokio::time::timeout(SOON, caught_up).await.ok()?.ok()?;
+        tokio::time::timeout(MAX_WAIT, caught_up).await.ok()?.ok()?;
         let bound = self.decide_with(slot, demand, object).await?;
         let mut commit = bind::commit(&bound, slot, false);
         // The demand is unchanged, since it is stored in the same step.
         commit.guards.retain(|guard| matches!(guard, Guard::Fence { .. }));
-        let making = match is_contested(&commit, demand) {
+        let create_lock = match is_contested(&commit, demand) {
             false => None,
             true if slot.turn.try_lock().is_err() => return None,
-            true => Some(Arc::clone(&slot.making).try_lock_owned().ok()?),
+            true => Some(Arc::clone(&slot.create_lock).try_lock_owned().ok()?),
         };
         let uid = object.meta().uid().to_owned();
         slot.answers.foresee(uid.clone(), answer(&bound));
@@ -74,7 +77,7 @@ impl Engine {
                 demand: demand.clone(),
                 uid,
             },
-            _making: making,
+            _create_lock: create_lock,
         };
         Some((foreseen, commit))
     }
@@ -82,12 +85,12 @@ impl Engine {
     /// The decision on the present world with `object` added; `None` when the dialect cannot read the object,
     /// or does not decide it.
     async fn decide_with(&self, slot: &Slot, demand: &Key, object: &Arc<Object>) -> Option<BindOutcome> {
-        let _place = self.deciding.acquire().await;
+        let _permit = self.deciding.acquire().await;
         let snapshot = slot.snapshot();
         aside(snapshot.inventory.effort(demand), || {
             snapshot.inventory.derive();
         });
-        // An existing demand is not created, and the inventory would need the replaced object.
+        // The world has no base: the demand does not exist yet, so that `put` needs no former object.
         let mut world = World::over(snapshot, BTreeMap::new());
         world.put(demand, Arc::clone(object)).ok()?;
         let snapshot = world.begin();
@@ -107,30 +110,30 @@ fn is_contested(commit: &Commit, demand: &Key) -> bool {
 }
 
 impl Foreseen {
-    /// Records that the demand was stored with all its writes. `made` is the stored demand, and
-    /// `written` are the other objects in their present state.
+    /// Records that the demand was stored with all its writes. `stored` is the demand's object, and `written`
+    /// are the other objects in their present state.
     ///
     /// # Errors
     /// When the engine does not answer in time.
-    pub async fn made(self, made: &Object, written: Vec<Arc<Object>>) -> Result<BindOutcome, BindError> {
+    pub async fn made(self, stored: &Object, written: Vec<Arc<Object>>) -> Result<BindOutcome, BindError> {
         let Self {
             mut bound,
             expected,
-            _making,
+            _create_lock,
         } = self;
         let engine = &expected.engine;
-        let wish = own_wish(expected.dialect, &expected.demand);
-        let last = bind::newest(&written).max(made.revision());
-        bound.decision.demand_revision = made.revision();
+        let request = own_request(expected.dialect, &expected.demand);
+        let last = bind::newest(&written).max(stored.revision());
+        bound.decision.demand_revision = stored.revision();
         bound.snapshot.revision = last;
         bound.written = written;
-        let span = bind::span(&wish, true);
+        let span = bind::span(&request, true);
         let result = engine
             .caught_up(last)
             .await
             .map(|()| bound)
             .map_err(BindError::from);
-        engine.tell(&span, &wish, &result);
+        engine.tell(&span, &request, &result);
         result
     }
 }

@@ -52,7 +52,7 @@ pub struct Configurations {
     memories: Mutex<HashMap<&'static str, Memory>>,
 }
 
-/// Verdicts on the configuration of one system, while one is stored.
+/// Verdicts on the configuration of one system, while the configuration is stored.
 struct Memory {
     /// The configuration that was judged last.
     judged: Arc<Object>,
@@ -83,7 +83,8 @@ impl Configurations {
         self.note(dialect, all.get("", dialect))
     }
 
-    /// The configuration in force of `dialect`, where `stored` is the stored configuration.
+    /// Judges `stored`, the stored configuration of `dialect`, unless it was judged before. Returns the
+    /// configuration in force.
     fn note(&self, dialect: &str, stored: Option<&Arc<Object>>) -> InForce {
         let mut dialects = self.dialects.iter();
         let Some(dialect) = dialects.find(|known| known.name() == dialect) else {
@@ -119,7 +120,7 @@ impl Configurations {
     /// the configuration in force. Where no configuration is usable and `dialect` cannot parse its own
     /// part, the change is folded unmodified, so that the system reports the problem.
     ///
-    /// `None` without a change.
+    /// `None` where there is nothing to fold: a configuration was created that is not in force.
     pub(crate) fn folded(&self, dialect: &dyn Dialect, change: &Change) -> Option<Change> {
         let is_understood = |object: &Arc<Object>| is_own_part_valid(dialect, object);
         let new = match self.note(dialect.name(), change.new.as_ref()) {

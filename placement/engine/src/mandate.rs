@@ -50,7 +50,7 @@ impl Requests {
             Self::Matching {
                 labels: wanted,
                 namespaces,
-            } => wanted.matches(labels) && within(namespaces, source, namespace),
+            } => wanted.matches(labels) && namespace_matches(namespaces, source, namespace),
         }
     }
 
@@ -62,7 +62,7 @@ impl Requests {
 
 /// Whether `namespaces` matches the labels of the namespace named `namespace`. A missing namespace has
 /// no labels.
-fn within(namespaces: &Selector, source: &dyn Source, namespace: &str) -> bool {
+fn namespace_matches(namespaces: &Selector, source: &dyn Source, namespace: &str) -> bool {
     if namespaces.is_everything() {
         return true;
     }

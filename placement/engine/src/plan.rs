@@ -2,8 +2,8 @@
 //!
 //! A plan changes a copy of a world and then works like the controllers. Demands that the change makes
 //! due are decided in key order. The writes of each decision come before the next decision, and demands
-//! that the writes make due are decided later. Where a dialect retries demands without a place, these
-//! are decided again, too, as long as anything changes. At the end the places of every demand are
+//! that the writes make due are decided later. Demands without a place are decided again where
+//! their dialect retries them, as long as anything changes. At the end the places of every demand are
 //! compared with its former places.
 //!
 //! Start reading at [`Plan::of`]; [`change`] has the sorts of changes, [`mod@compare`] the reported
@@ -32,13 +32,13 @@ use crate::fault::Fault;
 use crate::snapshot::Snapshot;
 use crate::what_if::World;
 
-/// Highest number of decisions of one demand in a plan before it is reported as unsettled.
-const MOST: u32 = 8;
+/// Highest number of decisions on a demand in a plan, before the demand is reported as unsettled.
+const MAX_ATTEMPTS: u32 = 8;
 
 /// Parameters of a plan.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// The instant to decide for.
+    /// The instant of the decisions.
     pub now: Timestamp,
     /// The seed of random strategies; without one, each demand has the seed of a live decision on it.
     pub seed: Option<u64>,
@@ -51,17 +51,17 @@ pub struct Plan {
     pub counts: Counts,
     /// Number of decisions that were made.
     pub decided: usize,
-    /// The demands that still changed after eight decisions on them.
+    /// The demands that were due again after eight decisions on them.
     #[serde(serialize_with = "as_text", skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<Key>,
-    /// Entries about demands that move, in key order. Requested demands, and demands on a drained cluster,
-    /// have an entry even if they stay.
+    /// Entries about demands that change, in key order. Requested demands, and demands on a drained cluster,
+    /// have an entry even if they do not change.
     pub entries: Vec<Entry>,
 }
 
 impl Plan {
     /// Effects of the changes that lead from `before` to `world`. The demands in `requested` are decided
-    /// even if they are not due, and reported even if they do not move.
+    /// even if they are not due, and reported even if they do not change.
     ///
     /// # Errors
     /// When the dialect breaks its contract.
@@ -75,7 +75,7 @@ impl Plan {
     }
 
     /// A plan like [`Plan::of`], with entries and counts only for demands that `shown` accepts. The
-    /// other demands are decided all the same, since the shown ones depend on them.
+    /// other demands are decided as well, since the shown ones depend on them.
     ///
     /// # Errors
     /// When the dialect breaks its contract.
@@ -92,15 +92,15 @@ impl Plan {
             world,
             terms,
             queue: Queue::default(),
-            ends: HashMap::new(),
+            texts: HashMap::new(),
             plan: Self::default(),
         };
         run.take_due();
         run.queue.add(requested.iter().cloned());
         run.settle()?;
-        let PlanRun { ends, mut plan, .. } = run;
+        let PlanRun { texts, mut plan, .. } = run;
         plan.compare(before, world.snapshot(), terms, &shown, &|demand| End {
-            decision_text: ends.get(demand),
+            decision_text: texts.get(demand),
             requested: requested.contains(demand),
         })?;
         Ok(plan)
@@ -140,7 +140,7 @@ impl Plan {
         let demands = |snapshot: &Snapshot| snapshot.inventory.demands();
         let all: BTreeSet<Key> = demands(before).into_iter().chain(demands(after)).collect();
         for demand in all.into_iter().filter(shown) {
-            let (was, is) = (
+            let (old_clusters, new_clusters) = (
                 compare::clusters(before, &demand, terms.now),
                 compare::clusters(after, &demand, terms.now),
             );
@@ -148,7 +148,7 @@ impl Plan {
                 decision_text,
                 requested,
             } = end(&demand);
-            let verdict = compare::verdict(was.as_ref(), is.as_ref());
+            let verdict = compare::verdict(old_clusters.as_ref(), new_clusters.as_ref());
             self.counts.same +=
                 usize::from(verdict == Verdict::Same && (decision_text.is_some() || requested));
             if verdict == Verdict::Same && !requested {
@@ -157,12 +157,12 @@ impl Plan {
             let old = decide(before, &demand, terms)?;
             let new = decide(after, &demand, terms)?;
             let sides = (
-                DemandState::of(before, old.as_ref(), was),
-                DemandState::of(after, new.as_ref(), is),
+                DemandState::of(before, old.as_ref(), old_clusters),
+                DemandState::of(after, new.as_ref(), new_clusters),
             );
             let mut entry = Entry::of(&demand, verdict, sides.0, sides.1);
             if let (Some(after), Some(decision_text)) = (&mut entry.after, decision_text) {
-                after.say(decision_text);
+                after.set_text(decision_text);
             }
             if verdict != Verdict::Same {
                 self.counts.count(verdict);
@@ -195,7 +195,7 @@ fn decide(snapshot: &Snapshot, demand: &Key, terms: &Terms) -> Result<Option<Dec
     };
     decision
         .transpose()
-        // Nothing was chosen, so nothing can be refused.
+        // No target was chosen, so that none can be refused.
         .map_err(|refused| Fault::new(demand, berth_apimachinery::field::aggregate(&refused.errors)))
 }
 
@@ -204,7 +204,8 @@ fn decide(snapshot: &Snapshot, demand: &Key, terms: &Terms) -> Result<Option<Dec
 struct Queue {
     ready: VecDeque<Key>,
     queued: BTreeSet<Key>,
-    times: HashMap<Key, u32>,
+    /// Number of decisions on each demand so far.
+    attempts: HashMap<Key, u32>,
 }
 
 impl Queue {
@@ -228,7 +229,7 @@ struct PlanRun<'a> {
     terms: &'a Terms,
     queue: Queue,
     /// Text of a decision on each demand: the last one that wrote anything, or else the first.
-    ends: HashMap<Key, DecisionText>,
+    texts: HashMap<Key, DecisionText>,
     plan: Plan,
 }
 
@@ -241,7 +242,7 @@ impl PlanRun<'_> {
         self.queue.add(due);
     }
 
-    /// Decides until nothing is due any more.
+    /// Decides until no demand is due.
     fn settle(&mut self) -> Result<(), Fault> {
         let mut tried_at = None;
         loop {
@@ -257,7 +258,8 @@ impl PlanRun<'_> {
         }
     }
 
-    /// Queues the demands without a place that are due again after a time.
+    /// Queues the demands that a controller would retry: those without a place, or with only some of their
+    /// places.
     fn retry(&mut self) {
         let inventory = Arc::clone(&self.world.snapshot().inventory);
         let waits = |demand: &Key| {
@@ -274,10 +276,10 @@ impl PlanRun<'_> {
     }
 
     fn step(&mut self, demand: Key) -> Result<(), Fault> {
-        let times = self.queue.times.entry(demand.clone()).or_default();
-        *times += 1;
-        if *times > MOST {
-            if *times == MOST + 1 {
+        let attempts = self.queue.attempts.entry(demand.clone()).or_default();
+        *attempts += 1;
+        if *attempts > MAX_ATTEMPTS {
+            if *attempts == MAX_ATTEMPTS + 1 {
                 self.plan.unsettled.push(demand);
             }
             return Ok(());
@@ -288,9 +290,9 @@ impl PlanRun<'_> {
         self.plan.decided += 1;
         let snapshot = self.world.snapshot();
         let writes = snapshot.inventory.writes(&decision);
-        if !writes.is_empty() || !self.ends.contains_key(&demand) {
+        if !writes.is_empty() || !self.texts.contains_key(&demand) {
             let text = DecisionText::of(snapshot, &decision);
-            self.ends.insert(demand.clone(), text);
+            self.texts.insert(demand.clone(), text);
         }
         let result = self.world.make(&writes, self.terms.now);
         result.map_err(|malformed| Fault::new(&demand, malformed.to_string()))?;

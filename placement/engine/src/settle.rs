@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::turns::Part;
 
 impl Engine {
-    /// Binds `demand` as the scheduler decides, or writes the reason where nothing fits. If another
+    /// Binds `demand` as the scheduler decides, or writes the reason where no target fits. If another
     /// task already does this, on a world with every change up to `since`, that task's answer is used.
     pub async fn settle(
         &self,
@@ -22,23 +22,23 @@ impl Engine {
         demand: &Key,
         since: Revision,
     ) -> Settlement {
-        let wish = own_wish(dialect, demand);
+        let request = own_request(dialect, demand);
         let Some(slot) = self.slot(dialect) else {
-            return Arc::new(self.bind(committer, wish).await);
+            return Arc::new(self.bind(committer, request).await);
         };
         loop {
-            match slot.settling.join(demand) {
+            match slot.settlements.join(demand) {
                 Part::Do(turn) => {
-                    let settled = Arc::new(self.bind(committer, wish).await);
-                    if let Ok(bound) = &*settled {
+                    let settlement = Arc::new(self.bind(committer, request).await);
+                    if let Ok(bound) = &*settlement {
                         slot.answers.put(demand.clone(), answer(bound));
                     }
-                    turn.end(Arc::clone(&settled));
-                    return settled;
+                    turn.end(Arc::clone(&settlement));
+                    return settlement;
                 }
-                Part::Wait(settled) => {
-                    if let Some(settled) = others(settled, since).await {
-                        return settled;
+                Part::Wait(settlement) => {
+                    if let Some(settlement) = result_of_other(settlement, since).await {
+                        return settlement;
                     }
                 }
             }
@@ -49,13 +49,13 @@ impl Engine {
 impl Engine {
     /// The decision of an ended task about `demand`, on a world with the change at `since` that made it
     /// due.
-    pub(crate) fn answered(&self, dialect: &str, demand: &Key, since: Revision) -> Option<Answer> {
+    pub(crate) fn recent_answer(&self, dialect: &str, demand: &Key, since: Revision) -> Option<Answer> {
         self.slot(dialect)?.answers.take(demand, since, self.clock.now())
     }
 }
 
 /// The binding of `demand` that the scheduler itself requests.
-pub(crate) fn own_wish<'a>(dialect: &'a str, demand: &'a Key) -> Bind<'a> {
+pub(crate) fn own_request<'a>(dialect: &'a str, demand: &'a Key) -> Bind<'a> {
     Bind {
         dialect,
         demand,
@@ -74,9 +74,12 @@ pub(crate) fn answer(bound: &BindOutcome) -> Answer {
     }
 }
 
-/// Result of another task; `None` where it decided on too old a world, failed, or never ended.
-async fn others(mut settled: watch::Receiver<Option<Settlement>>, since: Revision) -> Option<Settlement> {
-    let settled = settled.wait_for(Option::is_some).await.ok()?.clone()?;
-    let is_new_enough = matches!(&*settled, Ok(bound) if bound.snapshot.revision >= since);
-    is_new_enough.then_some(settled)
+/// Result of another task; `None` where that task decided on too old a world, failed, or never ended.
+async fn result_of_other(
+    mut settlement: watch::Receiver<Option<Settlement>>,
+    since: Revision,
+) -> Option<Settlement> {
+    let settlement = settlement.wait_for(Option::is_some).await.ok()?.clone()?;
+    let is_new_enough = matches!(&*settlement, Ok(bound) if bound.snapshot.revision >= since);
+    is_new_enough.then_some(settlement)
 }

@@ -46,7 +46,7 @@ impl DefaultConfiguration {
     /// Reads a configuration file of a system itself, or a SchedulerConfiguration.
     ///
     /// # Errors
-    /// As of [`config::from_file`].
+    /// As [`config::from_file`].
     pub fn from_file(dialects: &[Arc<dyn Dialect>], file: &Value) -> Result<Self, Vec<FieldError>> {
         let (dialect, spec) = config::from_file(dialects, file)?;
         let rules = match config::is_stored_form(file) {
@@ -60,7 +60,7 @@ impl DefaultConfiguration {
 /// Parameters of a simulation.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// The instant to decide for.
+    /// The instant of the decisions.
     pub now: Timestamp,
     /// The seed of random strategies; without one, each demand has the seed of a live decision on it.
     pub seed: Option<u64>,
@@ -111,7 +111,7 @@ impl Simulation {
         self.worlds.iter_mut().for_each(World::set_on_hub);
     }
 
-    /// Makes every system decide by the chosen rules, and overrides its configuration.
+    /// Makes every system decide by the chosen rules, whatever rules its configuration chooses.
     ///
     /// # Errors
     /// When an existing configuration cannot be read.
@@ -223,8 +223,8 @@ pub enum NoPlan {
 }
 
 impl Simulation {
-    /// The plan of `steps`, after all due demands are decided (see [`Plan`]), with the demands that
-    /// `wanted` accepts.
+    /// The plan of `steps`, after all demands are decided (see [`Plan`]), with the demands that `wanted`
+    /// accepts.
     ///
     /// # Errors
     /// Everything wrong with the changes, or the [`Fault`] of a dialect.
@@ -308,7 +308,7 @@ fn step<E: From<Fault>>(
     };
     let decision = match decision {
         Some(Ok(decision)) => decision,
-        // Nothing was chosen, so nothing can be refused.
+        // No target was chosen, so that none can be refused.
         Some(Err(ChoiceRefusal { errors })) => {
             return Err(Fault::new(demand, berth_apimachinery::field::aggregate(&errors)).into());
         }

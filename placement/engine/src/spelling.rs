@@ -1,13 +1,13 @@
 //! Detection of similar names.
 
 /// Longest name in Kubernetes; longer texts are not compared.
-const LONGEST: usize = 253;
-/// Highest number of letters in which similar names differ; in short names, one.
-const MOST: usize = 2;
-/// Length from which a name is not short.
-const LONG: usize = 6;
+const MAX_LENGTH: usize = 253;
+/// Highest number of letters in which similar names differ; in short names, the number is one.
+const MAX_DISTANCE: usize = 2;
+/// Shortest length of a name that is not short.
+const LONG_NAME: usize = 6;
 
-/// Whether `one` and `other` differ in case, or in so few letters that one is probably a misspelling of
+/// Whether `one` and `other` differ only in case, or in so few letters that one is probably a misspelling of
 /// the other.
 #[must_use]
 pub fn near(one: &str, other: &str) -> bool {
@@ -15,8 +15,8 @@ pub fn near(one: &str, other: &str) -> bool {
         return true;
     }
     let shorter = one.len().min(other.len());
-    let most = if shorter < LONG { 1 } else { MOST };
-    one.len().max(other.len()) <= LONGEST && shorter > MOST && distance(one, other) <= most
+    let most = if shorter < LONG_NAME { 1 } else { MAX_DISTANCE };
+    one.len().max(other.len()) <= MAX_LENGTH && shorter > MAX_DISTANCE && distance(one, other) <= most
 }
 
 /// Number of insertions, deletions and substitutions of letters between `one` and `other`.

@@ -21,7 +21,7 @@ pub(crate) enum Part<'a, T> {
 /// without that call, they get no answer.
 pub(crate) struct Turn<'a, T> {
     turns: &'a Turns<T>,
-    about: &'a Key,
+    key: &'a Key,
     sender: watch::Sender<Option<T>>,
 }
 
@@ -32,16 +32,16 @@ impl<T> Default for Turns<T> {
 }
 
 impl<T> Turns<T> {
-    pub(crate) fn join<'a>(&'a self, about: &'a Key) -> Part<'a, T> {
+    pub(crate) fn join<'a>(&'a self, key: &'a Key) -> Part<'a, T> {
         let mut turns = self.0.lock();
-        if let Some(receiver) = turns.get(about) {
+        if let Some(receiver) = turns.get(key) {
             return Part::Wait(receiver.clone());
         }
         let (sender, receiver) = watch::channel(None);
-        turns.insert(about.clone(), receiver);
+        turns.insert(key.clone(), receiver);
         Part::Do(Turn {
             turns: self,
-            about,
+            key,
             sender,
         })
     }
@@ -55,6 +55,6 @@ impl<T> Turn<'_, T> {
 
 impl<T> Drop for Turn<'_, T> {
     fn drop(&mut self) {
-        self.turns.0.lock().remove(self.about);
+        self.turns.0.lock().remove(self.key);
     }
 }

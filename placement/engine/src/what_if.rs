@@ -109,8 +109,8 @@ impl Catalog {
         }
     }
 
-    /// Reads one object like [`Catalog::read`], and returns it even if it is invalid for its kind: another
-    /// API server may have stored it all the same.
+    /// Reads one object like [`Catalog::read`], and returns it even if it is invalid for its kind, since
+    /// another API server may have stored it.
     ///
     /// # Errors
     /// Reason why the value is no object of its kind.
@@ -129,7 +129,7 @@ impl Catalog {
                 "an object with at least a name is required",
             )]);
         }
-        place(&mut value, info, path)?;
+        set_namespace(&mut value, info, path)?;
         let unknown = unknown_fields(&**kind, version, &value);
         kind.to_stored(version, &mut value);
         value["apiVersion"] = info.api_version(info.storage_version).into();
@@ -147,7 +147,7 @@ impl Catalog {
         // Fields that the preparation sets are not changes of the object. An object that was never
         // stored is validated as on create.
         let old = value.clone();
-        let is_new = !stored(&value);
+        let is_new = !was_stored(&value);
         let write = match is_new {
             false => berth_apimachinery::Write {
                 old: Some(&old),
@@ -159,7 +159,7 @@ impl Catalog {
                 now,
             },
         };
-        let placed = |errors: Vec<FieldError>| -> Vec<FieldError> {
+        let with_path = |errors: Vec<FieldError>| -> Vec<FieldError> {
             let errors = errors.into_iter();
             errors
                 .map(|error| FieldError {
@@ -169,14 +169,14 @@ impl Catalog {
                 .collect()
         };
         let mut misfits = schema.validate(&value);
-        misfits.retain(|error| !is_left_unsaid(error));
+        misfits.retain(|error| !is_missing_in_status(error));
         let errors = kind.validate(&write, &value);
         let name = value["metadata"]["name"].as_str().unwrap_or_default();
         if let Err(problem) = kind.validate_name(name) {
             misfits.push(FieldError::invalid("metadata.name", name, problem));
         }
         if !misfits.is_empty() {
-            return Err(placed(misfits.into_iter().chain(errors).collect()));
+            return Err(with_path(misfits.into_iter().chain(errors).collect()));
         }
         let object = Object::new(&value, Revision::default()).map_err(|DraftError { path, problem }| {
             vec![FieldError::invalid(at(&path), Value::Null, problem)]
@@ -187,7 +187,7 @@ impl Catalog {
             object: Arc::new(object),
             is_new,
             unknown,
-            errors: placed(errors),
+            errors: with_path(errors),
         })
     }
 
@@ -202,7 +202,8 @@ impl Catalog {
         })
     }
 
-    /// A known kind that is similar to an unknown one, with another version or spelling.
+    /// Sentence about a known kind that is similar to the unknown `kind` of `api_version`: one with another
+    /// version or spelling.
     #[must_use]
     pub fn hint(&self, api_version: &str, kind: &str) -> Option<String> {
         let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
@@ -271,11 +272,11 @@ impl Catalog {
 }
 
 /// Highest number of reported unknown fields of an object.
-const UNKNOWN: usize = 20;
+const MAX_UNKNOWN: usize = 20;
 
 fn unknown_fields(kind: &dyn Kind, version: &str, value: &Value) -> Vec<String> {
     kind.schema(version)
-        .new_unknown_fields(value, &Value::Null, UNKNOWN)
+        .new_unknown_fields(value, &Value::Null, MAX_UNKNOWN)
         .paths
 }
 
@@ -283,7 +284,7 @@ fn unknown_fields(kind: &dyn Kind, version: &str, value: &Value) -> Vec<String> 
 pub(crate) struct WriteVerdict {
     pub(crate) key: Key,
     pub(crate) object: Arc<Object>,
-    /// Whether no server has stored it yet.
+    /// Whether no server has stored the object yet.
     pub(crate) is_new: bool,
     /// The paths of fields that the kind does not have.
     pub(crate) unknown: Vec<String>,
@@ -293,13 +294,13 @@ pub(crate) struct WriteVerdict {
 
 /// Whether the error is only that a status in a file lacks a field that its controller would write. A
 /// status is a report, and no decision depends on its missing parts.
-fn is_left_unsaid(error: &FieldError) -> bool {
+fn is_missing_in_status(error: &FieldError) -> bool {
     let field = error.path.strip_prefix("status.");
     error.kind == FieldErrorKind::Required && field.is_some_and(|field| !field.contains(['.', '[']))
 }
 
 /// Whether a server has stored `value` already, according to the server's fields in it.
-fn stored(value: &Value) -> bool {
+fn was_stored(value: &Value) -> bool {
     let written = ["uid", "resourceVersion", "creationTimestamp", "generation"];
     value.get("status").is_some() || written.iter().any(|field| value["metadata"].get(field).is_some())
 }
@@ -313,8 +314,9 @@ fn join(path: &str, field: &str) -> String {
     }
 }
 
-/// Sets the namespace of a namespaced object, and refuses a namespace on a cluster-scoped object.
-fn place(value: &mut Value, info: &KindInfo, path: &str) -> Result<(), Vec<FieldError>> {
+/// Sets a missing namespace of a namespaced object to `default`, and refuses an invalid namespace, or any
+/// namespace of a cluster-scoped object.
+fn set_namespace(value: &mut Value, info: &KindInfo, path: &str) -> Result<(), Vec<FieldError>> {
     let namespace = match value["metadata"].get("namespace") {
         None | Some(Value::Null) => "",
         Some(Value::String(namespace)) => namespace,
@@ -359,7 +361,7 @@ pub struct World {
     changes: u64,
     /// The due keys of steps before decisions, while these are recorded.
     preceding: Option<DueKeys>,
-    /// Resources that the steps read.
+    /// Resources that the steps before decisions read.
     followed: Arc<[GroupResource]>,
 }
 

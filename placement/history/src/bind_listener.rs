@@ -1,5 +1,5 @@
 //! Observer of bindings, which keeps the reasons of written decisions until their changes are recorded.
-//! Nothing is decided for a record.
+//! No decision is made only for a record.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use super::decision_text::DecisionText;
 use super::standing::SHOWN;
 
 /// Highest number of decisions on one object that wait to be recorded.
-const EACH: usize = 8;
+const MAX_PER_OBJECT: usize = 8;
 /// Highest number of objects with decisions that wait.
-const MOST: usize = 50_000;
+const MAX_OBJECTS: usize = 50_000;
 /// Longest wait of a decision.
-const LIFE: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Observes bindings.
 pub(crate) struct BindListener {
@@ -39,8 +39,9 @@ impl BindListener {
         }
     }
 
-    /// Takes the text of the decision that explains a change at `place`, in which the clusters `joined`
-    /// and `left`, and the demand `is_gone` or not. Older texts about the demand are forgotten.
+    /// Takes the text of the decision that explains a change at `place`: the clusters `joined` were added,
+    /// the clusters `left` were removed, and the demand was deleted if `is_gone`. Older texts about the
+    /// demand are forgotten.
     pub(crate) fn take(
         &self,
         place: &Name,
@@ -69,14 +70,16 @@ impl BindListener {
     pub(crate) fn sweep(&self) {
         let now = self.clock.now();
         self.texts.lock().retain(|_, list| {
-            list.retain(|text| Duration::try_from(now.duration_since(text.at)).unwrap_or_default() <= LIFE);
+            list.retain(|text| {
+                Duration::try_from(now.duration_since(text.at)).unwrap_or_default() <= MAX_WAIT
+            });
             !list.is_empty()
         });
     }
 }
 
 impl BindObserver for BindListener {
-    fn bound(&self, wish: &Bind<'_>, bound: &BindOutcome) {
+    fn bound(&self, request: &Bind<'_>, bound: &BindOutcome) {
         let (snapshot, decision) = (&bound.snapshot, &bound.decision);
         if bound.written.is_empty() {
             self.causes.settled(&decision.demand, snapshot.revision);
@@ -87,13 +90,13 @@ impl BindObserver for BindListener {
         let due = self
             .causes
             .take_due(dialect.name(), &decision.demand, snapshot.revision);
-        let text = decision_text(snapshot, decision, wish.by, due, self.clock.now());
+        let text = decision_text(snapshot, decision, request.by, due, self.clock.now());
         let mut all = self.texts.lock();
-        if all.len() >= MOST {
+        if all.len() >= MAX_OBJECTS {
             all.clear();
         }
         let list = all.entry(Name::new(&namespace, &name)).or_default();
-        if list.len() >= EACH {
+        if list.len() >= MAX_PER_OBJECT {
             list.pop_front();
         }
         list.push_back(text);
@@ -125,7 +128,7 @@ fn decision_text(
     let mut counts = [0, 0];
     for change in &decision.changes {
         let name = Arc::clone(&change.cluster_name);
-        let part = match change.action {
+        let movement = match change.action {
             Action::Keep | Action::Resize => {
                 text.stays.insert(name);
                 continue;
@@ -139,11 +142,11 @@ fn decision_text(
                 Move::Left
             }
         };
-        let so_far = &mut counts[usize::from(part == Move::Left)];
-        if *so_far < SHOWN {
-            *so_far += 1;
+        let count = &mut counts[usize::from(movement == Move::Left)];
+        if *count < SHOWN {
+            *count += 1;
             text.clusters
-                .push(cluster(snapshot, decision, &change.cluster_name, part));
+                .push(cluster(snapshot, decision, &change.cluster_name, movement));
         }
     }
     // A cluster that stays may be missing from the changes.
@@ -154,9 +157,9 @@ fn decision_text(
 }
 
 /// The change of the cluster `name`, with the reasons of `decision`.
-fn cluster(snapshot: &Snapshot, decision: &Decision, name: &str, part: Move) -> MovedCluster {
+fn cluster(snapshot: &Snapshot, decision: &Decision, name: &str, movement: Move) -> MovedCluster {
     let inventory = &*snapshot.inventory;
-    let mut change = MovedCluster::named(name, part);
+    let mut change = MovedCluster::named(name, movement);
     let Some(candidate) = inventory.candidate(name) else {
         return change;
     };

@@ -11,7 +11,7 @@ use berth_storage::Name;
 use super::standing::{self, About, DecisionState, differ};
 
 /// Factor on the wait after a step that ends in a state without a decision, or without a comparison.
-const PENDING: u32 = 8;
+const PENDING_FACTOR: u32 = 8;
 
 /// A change of one decision.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,11 +37,11 @@ pub(crate) struct PendingSteps {
     pub(crate) steps: Vec<Step>,
 }
 
-/// Standings of all decisions, and changes to be recorded.
+/// States of all decisions, and changes to be recorded.
 #[derive(Default)]
 pub(crate) struct Book {
     known: HashMap<Name, (About, Arc<DecisionState>)>,
-    waiting: BTreeMap<Name, PendingSteps>,
+    pending_steps: BTreeMap<Name, PendingSteps>,
 }
 
 impl Book {
@@ -50,19 +50,19 @@ impl Book {
         self.known.insert(place, (about, to));
     }
 
-    /// Standing of the decision at `place`.
+    /// State of the decision at `place`.
     pub(crate) fn standing(&self, place: &Name) -> Option<&Arc<DecisionState>> {
         self.known.get(place).map(|(_, standing)| standing)
     }
 
-    /// Subject and standing of the decision at `place`.
+    /// Subject and state of the decision at `place`.
     pub(crate) fn known(&self, place: &Name) -> Option<&(About, Arc<DecisionState>)> {
         self.known.get(place)
     }
 
     /// Whether steps of the decision at `place` are to be recorded.
     pub(crate) fn waits(&self, place: &Name) -> bool {
-        self.waiting.contains_key(place)
+        self.pending_steps.contains_key(place)
     }
 
     /// The known decisions.
@@ -70,13 +70,14 @@ impl Book {
         self.known.keys()
     }
 
-    /// Records the present state of the decision at `place`; `None` where it does not exist any more.
+    /// Records `to` as the present state of the decision at `place` (`None` where the decision does not exist
+    /// any more), and adds the step from the former state.
     ///
     /// A decision about another object of the same name is another decision, even if no gap between the
     /// two was observed.
     pub(crate) fn note(&mut self, place: &Name, to: Option<(About, DecisionState)>, at: Timestamp) {
-        if let (Some((was, _)), Some((is, _))) = (self.known.get(place), &to)
-            && was.is_of_another(is)
+        if let (Some((former, _)), Some((present, _))) = (self.known.get(place), &to)
+            && former.is_of_another(present)
         {
             self.step(place, None, at);
         }
@@ -104,14 +105,15 @@ impl Book {
         if differ(step.from.as_deref(), step.to.as_deref()) {
             self.put(place, step);
         } else {
-            self.tell_more(place, step.to);
+            self.update_last_step(place, step.to);
         }
     }
 
-    /// Adds the agreement to the last step that waits at `place`.
-    fn tell_more(&mut self, place: &Name, to: Option<Arc<DecisionState>>) {
-        let waiting = self.waiting.get_mut(place);
-        let last = waiting.and_then(|waiting| waiting.steps.last_mut());
+    /// Replaces the end state of the last step that waits at `place` by `to`, if `to` adds no further step:
+    /// the agreement, for example, may be newer.
+    fn update_last_step(&mut self, place: &Name, to: Option<Arc<DecisionState>>) {
+        let pending_steps = self.pending_steps.get_mut(place);
+        let last = pending_steps.and_then(|pending_steps| pending_steps.steps.last_mut());
         if let (Some(last), Some(to)) = (last, to)
             && last.to.as_ref().is_some_and(|end| !end.differs(&to))
         {
@@ -121,73 +123,79 @@ impl Book {
 
     /// Adds a step of the decision at `place`.
     pub(crate) fn put(&mut self, place: &Name, step: Step) {
-        let waiting = self.waiting.entry(place.clone()).or_insert_with(|| PendingSteps {
-            since: step.at,
-            steps: Vec::new(),
-        });
-        match waiting.steps.last_mut() {
-            Some(last) if falls_together(last, &step) => {
+        let pending_steps = self
+            .pending_steps
+            .entry(place.clone())
+            .or_insert_with(|| PendingSteps {
+                since: step.at,
+                steps: Vec::new(),
+            });
+        match pending_steps.steps.last_mut() {
+            Some(last) if can_merge(last, &step) => {
                 last.to = step.to;
                 last.about = step.about;
                 last.at = step.at;
                 if !differ(last.from.as_deref(), last.to.as_deref()) {
-                    waiting.steps.pop();
+                    pending_steps.steps.pop();
                 }
             }
-            _ => waiting.steps.push(step),
+            _ => pending_steps.steps.push(step),
         }
-        if waiting.steps.is_empty() {
-            self.waiting.remove(place);
+        if pending_steps.steps.is_empty() {
+            self.pending_steps.remove(place);
         }
     }
 
     /// Time of the oldest step.
     pub(crate) fn oldest(&self) -> Option<Timestamp> {
-        self.waiting.values().map(|waiting| waiting.since).min()
+        self.pending_steps
+            .values()
+            .map(|pending_steps| pending_steps.since)
+            .min()
     }
 
     /// Takes the steps that have waited for `delay` at `now`.
     ///
     /// Steps wait longer where the decision is not made or not compared yet, since both mostly happen soon.
     pub(crate) fn take(&mut self, now: Timestamp, delay: Duration) -> Vec<(Name, PendingSteps)> {
-        let is_due = |waiting: &PendingSteps| {
-            let last = waiting.steps.last().and_then(|step| step.to.as_ref());
+        let is_due = |pending_steps: &PendingSteps| {
+            let last = pending_steps.steps.last().and_then(|step| step.to.as_ref());
             let delay = match last {
-                Some(to) if to.is_passing() => delay * PENDING,
+                Some(to) if to.is_passing() => delay * PENDING_FACTOR,
                 _ => delay,
             };
             // A clock that was set back does not extend the wait.
-            Duration::try_from(now.duration_since(waiting.since)).map_or(true, |waited| waited >= delay)
+            Duration::try_from(now.duration_since(pending_steps.since)).map_or(true, |waited| waited >= delay)
         };
         let due: Vec<Name> = self
-            .waiting
+            .pending_steps
             .iter()
-            .filter(|(_, waiting)| is_due(waiting))
+            .filter(|(_, pending_steps)| is_due(pending_steps))
             .map(|(place, _)| place.clone())
             .collect();
         due.into_iter()
-            .filter_map(|place| self.waiting.remove_entry(&place))
+            .filter_map(|place| self.pending_steps.remove_entry(&place))
             .collect()
     }
 
-    /// Puts changes back that cannot be recorded yet. No newer state of their decisions was observed
-    /// since they were taken.
-    pub(crate) fn put_back(&mut self, place: Name, waiting: PendingSteps) {
-        self.waiting.insert(place, waiting);
+    /// Puts steps back that cannot be recorded yet. The caller has recorded no newer state of the decision
+    /// since it took the steps.
+    pub(crate) fn put_back(&mut self, place: Name, pending_steps: PendingSteps) {
+        self.pending_steps.insert(place, pending_steps);
     }
 }
 
-/// Whether `step` can be merged into `last`: no cluster in between is lost, and the step is not the end
-/// of a decision.
-fn falls_together(last: &Step, step: &Step) -> bool {
-    let (Some(was), Some(is)) = (&last.to, &step.to) else {
+/// Whether `step` can be merged into `last`: no cluster in between is lost, the step is not the end of a
+/// decision, and both steps were observed, or neither.
+fn can_merge(last: &Step, step: &Step) -> bool {
+    let (Some(former), Some(present)) = (&last.to, &step.to) else {
         return false;
     };
     if last.unseen != step.unseen {
         return false;
     }
-    let names: std::collections::BTreeSet<&str> = is.names().collect();
-    was.names().all(|name| names.contains(name))
+    let names: std::collections::BTreeSet<&str> = present.names().collect();
+    former.names().all(|name| names.contains(name))
 }
 
 #[cfg(test)]
@@ -218,7 +226,7 @@ mod tests {
         let taken = book.take(at(9000), DELAY);
         taken
             .iter()
-            .flat_map(|(_, waiting)| &waiting.steps)
+            .flat_map(|(_, pending_steps)| &pending_steps.steps)
             .map(|step| format!("{} > {}", text(&step.from), text(&step.to)))
             .collect()
     }
@@ -259,7 +267,7 @@ mod tests {
             book.note(&place, Some((about(uid), standing("Bound", &["a"]))), at(1));
         }
         let taken = book.take(at(9000), DELAY);
-        let steps = taken.iter().flat_map(|(_, waiting)| &waiting.steps);
+        let steps = taken.iter().flat_map(|(_, pending_steps)| &pending_steps.steps);
         let ends: Vec<_> = steps
             .map(|step| {
                 (

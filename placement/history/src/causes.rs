@@ -2,8 +2,8 @@
 //! folded.
 //!
 //! Each decision has notes of the last few changes that made it due. Revisions distinguish changes in
-//! quick succession. A note is forgotten after its use, or when it is too old. The number of notes is
-//! limited by the number of decisions, by [`EACH`] and by [`MOST`].
+//! quick succession. A note is forgotten after its use, or when it is too old. The number of notes for each
+//! decision, and the number of decisions with notes, are limited.
 
 mod notes;
 
@@ -20,13 +20,13 @@ use serde::Deserialize;
 
 use self::notes::{Dues, Views};
 
-/// Longest time between a change and an observed decision of which it may be the cause.
-const SOON: Duration = Duration::from_secs(10);
-/// Time for which a change waits for its decision.
-const LONG: Duration = Duration::from_mins(10);
-/// Highest number of decisions with notes. Beyond that, all notes are forgotten, and causes are missing for a
-/// moment.
-const MOST: usize = 200_000;
+/// Longest time between a change and an observed decision that the change may have caused.
+const MAX_DELAY: Duration = Duration::from_secs(10);
+/// Longest wait of a change for its decision.
+const MAX_WAIT: Duration = Duration::from_mins(10);
+/// Highest number of decisions with notes of their own. Beyond that, all these notes are forgotten, and
+/// causes are missing for a moment.
+const MAX_DECISIONS: usize = 200_000;
 
 /// A change of an object.
 #[derive(Debug)]
@@ -37,13 +37,14 @@ pub(crate) struct ObjectChange {
     verb: &'static str,
     /// Revision of the change.
     revision: Revision,
-    /// The object after the change.
+    /// The object after the change; after a deletion, the last object.
     object: Arc<Object>,
     /// Field manager of the change, where the object itself does not name it.
     manager: Option<Arc<str>>,
 }
 
-/// Field managers of objects whose managed fields are not stored here: copies of a hub's objects.
+/// Lookup of the field manager of an object whose managed fields are not stored here: a copy of a hub's
+/// object.
 pub type Managers = Arc<dyn Fn(&Key) -> Option<Arc<str>> + Send + Sync>;
 
 /// A change that may be the cause of another.
@@ -60,7 +61,7 @@ struct Slot {
     decide: Dues,
     /// Changes that may have altered the form of the demand's Decision.
     view: Views,
-    /// The creation of the demand, of the newest object of that name.
+    /// The creation of the newest object with the demand's name.
     creation: Option<Note>,
     /// The deletion of the demand. Later changes are not causes of its end, and the deletion is not a
     /// cause for the next object of that name.
@@ -70,7 +71,7 @@ struct Slot {
 /// The causes of future decisions.
 pub(crate) struct Causes {
     clock: Arc<dyn Clock>,
-    /// Resources whose objects are named to readers of any namespace.
+    /// Resources whose object names may be shown to readers of any namespace.
     of_clusters: BTreeSet<GroupResource>,
     managers: Option<Managers>,
     notes: Mutex<Notes>,
@@ -83,8 +84,8 @@ struct Notes {
 }
 
 impl Causes {
-    /// Causes without notes. Objects of `of_clusters` are named to readers of any namespace; `managers`
-    /// has the field managers of objects that do not name them.
+    /// Causes without notes. The names of objects of `of_clusters` may be shown to readers of any namespace.
+    /// `managers` has the field managers of objects that do not name them.
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
         of_clusters: BTreeSet<GroupResource>,
@@ -122,37 +123,39 @@ impl Causes {
     }
 
     /// Takes the cause of a change of the decision on `demand` that was not decided here and was
-    /// observed at `seen`. Of several changes that may be the cause, the newest one before that time
+    /// observed at `seen_at`. Of several changes that may be the cause, the newest one before that time
     /// counts; later ones are kept for their own consequences.
-    pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen: Timestamp) -> Option<RecordCause> {
+    pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen_at: Timestamp) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
-        let soon = |note: &Note| within(note.at, seen, SOON);
+        let is_recent = |note: &Note| within(note.at, seen_at, MAX_DELAY);
         let of_all = notes
             .of_all
             .get(dialect)
-            .and_then(|slot| slot.decide.seen(seen, now, soon));
+            .and_then(|slot| slot.decide.newest_at(seen_at, now, is_recent));
         let slot = notes.of.get_mut(demand);
         let own = slot.and_then(|slot| {
             let deletion = slot.deletion.as_ref().map(|note| note.change.revision);
             let is_other = |note: &Note| Some(note.change.revision) != deletion;
-            let due = slot.decide.seen(seen, now, is_other);
-            let view = slot.view.seen(seen, |note| soon(note) && is_other(note));
-            let found = earlier_seen(due, view.map(|note| (note, 0)), seen);
+            let due = slot.decide.newest_at(seen_at, now, is_other);
+            let view = slot
+                .view
+                .newest_at(seen_at, |note| is_recent(note) && is_other(note));
+            let found = newest_until(due, view.map(|note| (note, 0)), seen_at);
             if let Some((note, _)) = &found {
                 slot.decide.drop_through(note.change.revision);
                 slot.view.drop_through(note.change.revision);
             }
-            let creation = slot.creation.clone().filter(soon);
+            let creation = slot.creation.clone().filter(is_recent);
             found.or(creation.map(|note| (note, 0)))
         });
-        let found = earlier_seen(own, of_all, seen);
+        let found = newest_until(own, of_all, seen_at);
         drop(notes);
         found.map(|(note, more)| self.shown_to(demand, &note.change, more))
     }
 
-    /// Takes the deletion of `demand`, whose end was observed at `seen`.
-    pub(crate) fn take_gone(&self, demand: &Key, seen: Timestamp) -> Option<RecordCause> {
+    /// Takes the deletion of `demand`, whose end was observed at `seen_at`.
+    pub(crate) fn take_gone(&self, demand: &Key, seen_at: Timestamp) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let slot = notes.of.get_mut(demand)?;
         let deletion = slot.deletion.take()?;
@@ -168,11 +171,11 @@ impl Causes {
             false => drop(notes.of.remove(demand)),
         }
         drop(notes);
-        within(deletion.at, seen, SOON).then(|| self.shown_to(demand, &deletion.change, 0))
+        within(deletion.at, seen_at, MAX_DELAY).then(|| self.shown_to(demand, &deletion.change, 0))
     }
 
-    /// The part of `change`, which came after `more` others, that readers of the decision on `demand`
-    /// may see.
+    /// The cause `change`, with the fields that readers of the decision on `demand` may see. `more` is the
+    /// number of earlier changes that waited for the same decision.
     fn shown_to(&self, demand: &Key, change: &ObjectChange, more: u64) -> RecordCause {
         let cause = change.as_cause(more);
         let namespace = match demand.namespace.is_empty() {
@@ -200,7 +203,7 @@ impl Causes {
             slot.decide.drop_over(now);
             slot.view.drop_over(now);
             let moments = [&slot.creation, &slot.deletion].into_iter().flatten();
-            let is_soon = moments.into_iter().any(|note| within(note.at, now, SOON));
+            let is_soon = moments.into_iter().any(|note| within(note.at, now, MAX_DELAY));
             is_soon || !slot.decide.is_empty() || !slot.view.is_empty()
         };
         notes.of.retain(|_, slot| keep(slot));
@@ -220,13 +223,13 @@ fn newest(one: Option<(Note, u64)>, other: Option<(Note, u64)>) -> Option<(Note,
     }
 }
 
-/// The newer one of two notes that both existed when their effect was `seen`.
-fn earlier_seen(
+/// The newer of two notes. A note from after the observation counts only if no note from before it is given.
+fn newest_until(
     one: Option<(Note, u64)>,
     other: Option<(Note, u64)>,
-    seen: Timestamp,
+    seen_at: Timestamp,
 ) -> Option<(Note, u64)> {
-    let is_late = |found: &Option<(Note, u64)>| found.as_ref().is_some_and(|(note, _)| note.at > seen);
+    let is_late = |found: &Option<(Note, u64)>| found.as_ref().is_some_and(|(note, _)| note.at > seen_at);
     match (is_late(&one), is_late(&other)) {
         (true, false) if other.is_some() => other,
         (false, true) if one.is_some() => one,
@@ -274,12 +277,12 @@ impl ObjectChange {
 
 fn kind(object: &Object) -> String {
     #[derive(Deserialize)]
-    struct KindChanges {
+    struct KindField {
         kind: String,
     }
     object
         .view()
-        .map_or_else(|_| String::new(), |KindChanges { kind }| kind)
+        .map_or_else(|_| String::new(), |KindField { kind }| kind)
 }
 
 /// Last field manager of `object`; empty where its managed fields name none.
@@ -301,13 +304,13 @@ fn manager(object: &Object) -> String {
 }
 
 impl Witness for Causes {
-    fn folded(&self, dialect: &'static str, change: &Change, due: &Consequences) {
+    fn folded(&self, dialect: &'static str, change: &Change, consequences: &Consequences) {
         let idle = |affected: &AffectedDemands| match affected {
             AffectedDemands::None => true,
             AffectedDemands::Some(keys) => keys.is_empty(),
             AffectedDemands::All => false,
         };
-        if idle(&due.decide) && idle(&due.demands) {
+        if idle(&consequences.decide) && idle(&consequences.demands) {
             return;
         }
         let Some(changed) = ObjectChange::of(change, self.managers.as_ref()) else {
@@ -318,10 +321,10 @@ impl Witness for Causes {
             at: self.clock.now(),
         };
         let mut notes = self.notes.lock();
-        if notes.of.len() >= MOST {
+        if notes.of.len() >= MAX_DECISIONS {
             notes.of.clear();
         }
-        match &due.decide {
+        match &consequences.decide {
             AffectedDemands::None => {}
             AffectedDemands::Some(keys) => {
                 for key in keys {
@@ -330,7 +333,7 @@ impl Witness for Causes {
             }
             AffectedDemands::All => notes.of_all.entry(dialect).or_default().decide.add(note.clone()),
         }
-        match &due.demands {
+        match &consequences.demands {
             AffectedDemands::None => {}
             AffectedDemands::Some(keys) => {
                 for key in keys {
@@ -339,7 +342,7 @@ impl Witness for Causes {
             }
             AffectedDemands::All => notes.of_all.entry(dialect).or_default().view.add(note.clone()),
         }
-        // The change may be of a demand with notes itself.
+        // The changed object may itself be a demand with notes.
         if let Some(slot) = notes.of.get_mut(&change.key) {
             match (&change.old, &change.new) {
                 (_, None) => slot.deletion = Some(note),

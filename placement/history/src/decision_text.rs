@@ -27,14 +27,15 @@ pub(crate) struct DecisionText {
     pub(crate) stays: BTreeSet<Arc<str>>,
     /// The clusters that the decision releases.
     pub(crate) leaves: BTreeSet<Arc<str>>,
-    /// The clusters that the decision binds to and releases, at most [`SHOWN`] of each.
+    /// The clusters that the decision binds to and releases, at most [`SHOWN`](super::standing::SHOWN) of
+    /// each.
     pub(crate) clusters: Vec<MovedCluster>,
 }
 
 impl DecisionText {
-    /// Whether this decision explains a change: clusters `joined` the binding and others `left` it, and
-    /// the object `is_gone` or not. A decision that binds or keeps a place does not explain the end of
-    /// the object.
+    /// Whether this decision explains a change: the clusters `joined` were added, the clusters `left` were
+    /// removed, and the object was deleted if `is_gone`. A decision that binds or keeps a place does not
+    /// explain the end of the object.
     pub(crate) fn explains(&self, joined: &[&str], left: &[&str], is_gone: bool) -> bool {
         (!is_gone || self.stays.is_empty())
             && joined.iter().all(|name| self.stays.contains(*name))

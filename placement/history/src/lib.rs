@@ -87,8 +87,8 @@ impl History {
         managers: Option<Managers>,
     ) -> Result<Arc<Self>, berth_engine::AlreadySet> {
         let of_clusters = engine.dialects().flat_map(|dialect| {
-            let described = dialect.shown().of_clusters.iter().copied();
-            described.chain([dialect.target()])
+            let resources = dialect.shown().of_clusters.iter().copied();
+            resources.chain([dialect.target()])
         });
         let causes = Causes::new(Arc::clone(engine.clock()), of_clusters.collect(), managers);
         let causes = Arc::new(causes);

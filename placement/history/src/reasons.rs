@@ -1,4 +1,4 @@
-//! Number of targets that each reason refuses, in little memory, since it is stored for every decision.
+//! Numbers of targets that each reason refuses, in little memory, since they are stored for every decision.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl Reasons {
         self.0.is_empty()
     }
 
-    /// Number of targets that this reason refuses.
+    /// Number of targets that a reason refuses; `key` is the plugin and its reason.
     #[must_use]
     pub fn get(&self, key: (&str, &str)) -> Option<i64> {
         let at = self.0.binary_search_by(|count| count.key().cmp(&key)).ok()?;

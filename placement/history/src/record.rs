@@ -27,7 +27,7 @@ pub(crate) struct Change<'a> {
     pub(crate) decision: &'a str,
     /// Subject of the decision.
     pub(crate) about: &'a About,
-    /// Time of the observation.
+    /// Time of the last merged observation.
     pub(crate) at: Timestamp,
     /// State before.
     pub(crate) from: Option<&'a DecisionState>,
@@ -41,21 +41,24 @@ pub(crate) struct Change<'a> {
     pub(crate) unseen: bool,
 }
 
-/// The names added between `from` and `to`, and the removed ones, in order.
-pub(crate) fn moved<'a>(from: Option<&'a DecisionState>, to: Option<&'a DecisionState>) -> [Vec<&'a str>; 2] {
+/// The names of the clusters that are added between `from` and `to`, and of the removed ones, both sorted.
+pub(crate) fn joined_and_left<'a>(
+    from: Option<&'a DecisionState>,
+    to: Option<&'a DecisionState>,
+) -> [Vec<&'a str>; 2] {
     let names = |side: Option<&'a DecisionState>| -> BTreeSet<&'a str> {
         side.map_or_else(BTreeSet::new, |standing| standing.names().collect())
     };
-    let (was, is) = (names(from), names(to));
+    let (former, present) = (names(from), names(to));
     [
-        is.difference(&was).copied().collect(),
-        was.difference(&is).copied().collect(),
+        present.difference(&former).copied().collect(),
+        former.difference(&present).copied().collect(),
     ]
 }
 
 /// The record of `change`.
 pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
-    let [joined, left] = moved(change.from, change.to);
+    let [joined, left] = joined_and_left(change.from, change.to);
     let amounts_of = |side: Option<&DecisionState>| side.map(DecisionState::held);
     let text = change.text;
     let mut to = change.to.map(DecisionState::cut);
@@ -92,10 +95,12 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
 }
 
 fn clusters(joined: &[&str], left: &[&str], text: Option<&DecisionText>) -> Vec<MovedCluster> {
-    let entry = |name: &str, part: Move| {
+    let entry = |name: &str, movement: Move| {
         let mut all = text.iter().flat_map(|text| &text.clusters);
-        let known = all.find(|cluster| cluster.cluster_name == name && cluster.change == part);
-        known.cloned().unwrap_or_else(|| MovedCluster::named(name, part))
+        let known = all.find(|cluster| cluster.cluster_name == name && cluster.change == movement);
+        known
+            .cloned()
+            .unwrap_or_else(|| MovedCluster::named(name, movement))
     };
     let joined = joined.iter().take(SHOWN).map(|name| entry(name, Move::Joined));
     let left = left.iter().take(SHOWN).map(|name| entry(name, Move::Left));

@@ -26,7 +26,7 @@ pub(crate) struct Last {
     pub(crate) name: Arc<str>,
     /// Subject of the decision.
     pub(crate) about: About,
-    /// State since the record, with the counts.
+    /// State after the recorded change, with the counts.
     pub(crate) to: Option<Arc<DecisionState>>,
 }
 
@@ -52,10 +52,10 @@ struct Share {
 }
 
 impl RecordIndex {
-    /// Adds the record `object`. `book` may already have the state of its decision.
+    /// Adds the record `object`. Its state shares memory with the state in `book`, where both are equal.
     pub(crate) fn add(&mut self, object: &Object, book: &Book) {
         #[derive(serde::Deserialize)]
-        struct RecordPage {
+        struct RecordFields {
             spec: RecordSpec,
         }
         let meta = object.meta();
@@ -64,8 +64,8 @@ impl RecordIndex {
         if known.is_some_and(|records| find(records, meta.name()).is_ok()) {
             return;
         }
-        match object.view::<RecordPage>() {
-            Ok(RecordPage { spec }) => {
+        match object.view::<RecordFields>() {
+            Ok(RecordFields { spec }) => {
                 let created = meta.creation_timestamp().unwrap_or_default();
                 self.put(place, meta.name(), &spec, object.len(), created, book);
             }
@@ -75,7 +75,7 @@ impl RecordIndex {
         }
     }
 
-    /// Adds the record `name` of the decision at `place`, which has `bytes` and was made `at`.
+    /// Adds the record `name` of the decision at `place`, with a size of `bytes`, which was created at `at`.
     pub(crate) fn put(
         &mut self,
         place: Name,
@@ -90,12 +90,12 @@ impl RecordIndex {
         let records = self.records.entry(place.clone()).or_default();
         match find(records, &name) {
             Ok(_) => return,
-            Err(at) => records.insert(at, (Arc::clone(&name), entry)),
+            Err(index) => records.insert(index, (Arc::clone(&name), entry)),
         }
-        let aged = (at, Arc::clone(&place.name), Arc::clone(&name));
+        let age_key = (at, Arc::clone(&place.name), Arc::clone(&name));
         self.change_share(&place.namespace, |share| {
             share.bytes += bytes;
-            share.ages.insert(aged);
+            share.ages.insert(age_key);
         });
         if self.last.get(&place).is_none_or(|last| last.name <= name) {
             let to = spec.to.as_ref().map(|to| {
@@ -123,10 +123,10 @@ impl RecordIndex {
             self.records.remove(place);
             self.last.remove(place);
         }
-        let aged = (entry.at, Arc::clone(&place.name), name);
+        let age_key = (entry.at, Arc::clone(&place.name), name);
         self.change_share(&place.namespace, |share| {
             share.bytes -= entry.bytes;
-            share.ages.remove(&aged);
+            share.ages.remove(&age_key);
         });
     }
 
@@ -188,16 +188,17 @@ impl RecordIndex {
         let Some(records) = self.records.get(place) else {
             return Vec::new();
         };
-        let over = records.len().saturating_sub(bounds.per_decision);
-        let oldest = names(records).take(over);
+        let surplus = records.len().saturating_sub(bounds.per_decision);
+        let oldest = names(records).take(surplus);
         let all: Vec<_> = oldest.map(|name| (place.clone(), Arc::clone(name))).collect();
         self.forget(&all);
         all
     }
 
-    /// Removes records that are too old at `now` from the index, and returns them. Then, while there are too
-    /// many in total, removes the oldest record of the namespace whose records have the most bytes, so that a
-    /// namespace with flapping decisions does not displace the history of others.
+    /// Removes records that are too old at `now` from the index. Then, while all records together have too
+    /// many bytes, removes the oldest record of the namespace whose records have the most bytes, so that a
+    /// namespace with flapping decisions does not displace the history of others. Returns the removed
+    /// records.
     pub(crate) fn take_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
         let mut all = Vec::new();
         if bounds.max_age != Duration::ZERO
@@ -221,7 +222,7 @@ impl RecordIndex {
         all
     }
 
-    /// Removes records of every decision beyond the limits from the index, and returns them.
+    /// Removes all records beyond the limits from the index, and returns them.
     pub(crate) fn take_all_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
         let over = |(_, records): &(&Name, &Vec<(Arc<str>, IndexEntry)>)| records.len() > bounds.per_decision;
         let places: Vec<Name> = self

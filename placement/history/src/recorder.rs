@@ -1,9 +1,9 @@
 //! The recorder, which watches the Decisions of the API and writes a record of each change, a moment later
 //! and many at once.
 //!
-//! Nothing waits for the recorder, and nothing is decided for it: a record has the reasons and scores of the
-//! written decision. Where servers share a store, the server that made a change records it, and the leader
-//! records all others.
+//! No other task waits for the recorder, and no decision is made for it: a record has the reasons and scores
+//! of the written decision. Where servers share a store, the server that made a change records it, and the
+//! leader records all others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,24 +30,24 @@ const DELAY: Duration = Duration::from_millis(250);
 /// Time for which the leader of servers that share a store leaves a change to the server that made it.
 const GRACE: Duration = Duration::from_secs(2);
 /// Interval between checks for old records.
-const SWEEP: Duration = Duration::from_secs(15);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(15);
 /// Delay before the next attempt at a store that did not answer.
-const RETRY: Duration = Duration::from_secs(1);
-/// Time limit for the last changes to be shown when the server ends.
-const LAST: Duration = Duration::from_secs(2);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+/// Longest wait for the last changes to appear in the Decisions when the server ends.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// Highest number of events that are processed at once.
 const BATCH: usize = 512;
 /// Highest number of records that are written in one commit.
-const TOGETHER: usize = 128;
+const MAX_WRITES: usize = 128;
 
 pub(super) struct Recorder {
     history: Arc<History>,
     leading: watch::Receiver<bool>,
     book: Book,
-    recorded: RecordIndex,
+    record_index: RecordIndex,
     /// Time of the start: older decisions are not changes when they are first observed.
-    started: Timestamp,
-    /// The last number in a name.
+    start_time: Timestamp,
+    /// The last number in the name of a record.
     number: i64,
     /// Whether the index may differ from the store.
     is_stale: bool,
@@ -56,20 +56,20 @@ pub(super) struct Recorder {
 /// Watches of the recorder.
 struct RecorderSources {
     decisions: Box<dyn Watch>,
-    /// Revision of each resource in the list with which the watch began.
+    /// Revision of the list of each resource. The watch may repeat changes up to this revision.
     list_revisions: BTreeMap<GroupResource, berth_apimachinery::Revision>,
     records: Box<dyn Watch>,
 }
 
 impl Recorder {
     pub(super) fn new(history: Arc<History>, leading: watch::Receiver<bool>) -> Self {
-        let started = history.clock().now();
+        let start_time = history.clock().now();
         Self {
             history,
             leading,
             book: Book::default(),
-            recorded: RecordIndex::default(),
-            started,
+            record_index: RecordIndex::default(),
+            start_time,
             number: 0,
             is_stale: true,
         }
@@ -86,7 +86,7 @@ impl Recorder {
             match self.load().await {
                 Ok(()) => {
                     let all = self
-                        .recorded
+                        .record_index
                         .take_all_surplus(&self.history.bounds, self.history.clock().now());
                     self.write(deletions(all).collect()).await;
                     if !self.is_stale {
@@ -97,12 +97,12 @@ impl Recorder {
             }
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(RETRY) => {}
+                () = tokio::time::sleep(RETRY_DELAY) => {}
             }
         }
     }
 
-    /// Records until it is stopped, and then the changes up to that time.
+    /// Records changes until `stop`, and then the last changes before that.
     pub(super) async fn run(mut self, stop: CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => return,
@@ -120,7 +120,7 @@ impl Recorder {
             tracing::info!(%error, "decision history watch restarted");
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(RETRY) => {}
+                () = tokio::time::sleep(RETRY_DELAY) => {}
             }
         }
     }
@@ -144,7 +144,7 @@ impl Recorder {
             self.book.note(&place, None, now);
         }
         for object in lists.iter().flat_map(|(_, list)| list.items.values()) {
-            self.meet(object, now);
+            self.observe(object, now);
         }
         let mut sources = RecorderSources {
             decisions,
@@ -168,7 +168,7 @@ impl Recorder {
                 .values()
                 .for_each(|object| index.add(object, &self.book));
         }
-        self.recorded = index;
+        self.record_index = index;
         self.is_stale = false;
         Ok(())
     }
@@ -180,14 +180,15 @@ impl Recorder {
     ) -> Result<(), StoreError> {
         let mut flushes = tokio::time::interval(DELAY);
         flushes.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut sweeps = tokio::time::interval_at(tokio::time::Instant::now() + SWEEP, SWEEP);
+        let mut sweeps =
+            tokio::time::interval_at(tokio::time::Instant::now() + SWEEP_INTERVAL, SWEEP_INTERVAL);
         sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return self.end(&mut sources).await,
                 events = sources.decisions.next(BATCH) => self.note_events(&events?, &sources.list_revisions),
                 events = sources.records.next(BATCH) => self.index(&events?),
-                Ok(()) = self.leading.changed() => self.judge(),
+                Ok(()) = self.leading.changed() => self.add_unrecorded(),
                 _ = flushes.tick(), if self.book.oldest().is_some() => {
                     self.index_new_records(&mut sources).await?;
                     self.flush(DELAY).await;
@@ -215,7 +216,7 @@ impl Recorder {
 
     /// Records the last changes: the next server would not know their causes.
     async fn end(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
-        if let Ok(Err(error)) = tokio::time::timeout(LAST, self.history.projection.caught_up()).await {
+        if let Ok(Err(error)) = tokio::time::timeout(END_TIMEOUT, self.history.projection.caught_up()).await {
             tracing::info!(%error, "the last changes of decisions may be missing from the history");
         }
         self.note_pending(sources).await?;
@@ -243,7 +244,7 @@ impl Recorder {
                 continue;
             }
             match &change.new {
-                Some(object) => self.meet(object, now),
+                Some(object) => self.observe(object, now),
                 None => {
                     let place = Name::new(&change.key.namespace, &change.key.name);
                     self.book.note(&place, None, now);
@@ -253,7 +254,7 @@ impl Recorder {
     }
 
     /// Notes the state of a Decision.
-    fn meet(&mut self, object: &berth_apimachinery::Object, now: Timestamp) {
+    fn observe(&mut self, object: &berth_apimachinery::Object, now: Timestamp) {
         let meta = object.meta();
         let (about, standing) = match standing::read(object) {
             Ok(read) => read,
@@ -263,17 +264,17 @@ impl Recorder {
             }
         };
         let place = Name::new(meta.namespace(), meta.name());
-        let was_there = meta
+        let is_old = meta
             .creation_timestamp()
             .is_some_and(|created| self.is_older(created));
         let is_followed = self.book.standing(&place).is_some() || self.book.waits(&place);
-        if is_followed || !was_there {
-            // The last record, if another server made it, is read together with this one.
+        if is_followed || !is_old {
+            // `record` compares the state with the last record, which another server may have made.
             self.book.note(&place, Some((about, standing)), now);
             return;
         }
-        match self.recorded.last(&place).cloned() {
-            Some(last) if self.is_of_another_time(&last) => self.catch_up(place, last, about, standing, now),
+        match self.record_index.last(&place).cloned() {
+            Some(last) if self.is_from_earlier_run(&last) => self.catch_up(place, last, about, standing, now),
             Some(_) => self.book.note(&place, Some((about, standing)), now),
             None => self.book.know(place, about, standing.into()),
         }
@@ -281,14 +282,14 @@ impl Recorder {
 
     /// Whether `last` was recorded before this server began to record: then the changes after it were
     /// not observed.
-    fn is_of_another_time(&self, last: &Last) -> bool {
-        record::number(&last.name).is_none_or(|number| number < self.started.as_microsecond())
+    fn is_from_earlier_run(&self, last: &Last) -> bool {
+        record::number(&last.name).is_none_or(|number| number < self.start_time.as_microsecond())
     }
 
     /// Whether an object created at `created` is older than the recorder. `creationTimestamp` has whole
     /// seconds: an object created in the second of the start counts as new.
     fn is_older(&self, created: Timestamp) -> bool {
-        created.as_second() < self.started.as_second()
+        created.as_second() < self.start_time.as_second()
     }
 
     /// Records the present state of a decision whose last record is `last`, after changes that were not
@@ -304,13 +305,13 @@ impl Recorder {
             .know(place.clone(), about.clone(), Arc::clone(&standing));
         let mut from = last.to;
         if last.about.is_of_another(&about) {
-            self.missed(&place, last.about, from.take(), None, now);
+            self.add_unobserved(&place, last.about, from.take(), None, now);
         }
-        self.missed(&place, about, from, Some(standing), now);
+        self.add_unobserved(&place, about, from, Some(standing), now);
     }
 
     /// Adds a step that was not observed, if the state differs.
-    fn missed(
+    fn add_unobserved(
         &mut self,
         place: &Name,
         about: About,
@@ -336,22 +337,22 @@ impl Recorder {
         for event in events {
             let change = &event.change;
             match (&change.new, &change.old) {
-                (Some(object), _) => self.recorded.add(object, &self.book),
-                (None, Some(object)) => self.recorded.drop(object),
+                (Some(object), _) => self.record_index.add(object, &self.book),
+                (None, Some(object)) => self.record_index.drop(object),
                 (None, None) => {}
             }
         }
     }
 
-    /// Forgets earlier states when this server becomes the leader, since it does not know the changes
-    /// that it missed.
-    fn judge(&mut self) {
+    /// Adds the changes since the last records when this server becomes the leader: the former leader may not
+    /// have recorded them.
+    fn add_unrecorded(&mut self) {
         if !self.history.store.is_shared() || !*self.leading.borrow_and_update() {
             return;
         }
         let now = self.history.clock().now();
         let missed: Vec<(Name, Last, About, Arc<DecisionState>)> = self
-            .recorded
+            .record_index
             .all()
             .filter(|(place, _)| !self.book.waits(place))
             .filter_map(|(place, last)| {
@@ -360,7 +361,7 @@ impl Recorder {
             })
             .collect();
         for (place, last, about, known) in missed {
-            self.missed(&place, about, last.to, Some(known), now);
+            self.add_unobserved(&place, about, last.to, Some(known), now);
         }
     }
 
@@ -377,22 +378,24 @@ impl Recorder {
                 writes.extend(self.record(&place, &step, now));
             }
             writes.extend(deletions(
-                self.recorded.take_surplus_of(&place, &self.history.bounds),
+                self.record_index.take_surplus_of(&place, &self.history.bounds),
             ));
         }
-        writes.extend(deletions(self.recorded.take_surplus(&self.history.bounds, now)));
+        writes.extend(deletions(
+            self.record_index.take_surplus(&self.history.bounds, now),
+        ));
         self.write(writes).await;
     }
 
-    /// Whether another server may still record the change, which it made.
+    /// Whether the change may be of another server, which may still record it.
     fn leaves_to_others(&self, place: &Name, waiting: &PendingSteps, now: Timestamp) -> bool {
         let waited = Duration::try_from(now.duration_since(waiting.since)).unwrap_or_default();
         self.history.store.is_shared() && waited < GRACE && !self.history.listener.knows(place)
     }
 
-    /// The write of the record of `step`, if this server has to record the step and it is not recorded.
+    /// The write of the record of `step`, if this server has to record the step and no record has it yet.
     fn record(&mut self, place: &Name, step: &Step, now: Timestamp) -> Option<Write> {
-        let [joined, left] = record::moved(step.from.as_deref(), step.to.as_deref());
+        let [joined, left] = record::joined_and_left(step.from.as_deref(), step.to.as_deref());
         let text = self
             .history
             .listener
@@ -401,7 +404,7 @@ impl Recorder {
             return None;
         }
         // The end state of the last record. If it differs, this record continues from that state.
-        let last = self.recorded.last(place).map(|last| last.to.clone());
+        let last = self.record_index.last(place).map(|last| last.to.clone());
         let from = last.unwrap_or_else(|| step.from.clone());
         if !differ(from.as_deref(), step.to.as_deref()) {
             return None;
@@ -415,7 +418,7 @@ impl Recorder {
             (from, _) => from,
         };
         let observed_cause = match &text {
-            None if !step.unseen => self.what_happened(step),
+            None if !step.unseen => self.cause_of(step),
             _ => None,
         };
         let spec = record::record(&Change {
@@ -430,7 +433,7 @@ impl Recorder {
         });
         // The number is higher than the last one, even if another server's clock was ahead.
         let last = self
-            .recorded
+            .record_index
             .last(place)
             .and_then(|last| record::number(&last.name));
         self.number = now
@@ -447,7 +450,7 @@ impl Recorder {
         };
         match Draft::new(&value) {
             Ok(draft) => {
-                self.recorded
+                self.record_index
                     .put(place.clone(), &name, &spec, draft.len(), now, &self.book);
                 Some(Write {
                     verb: Verb::Create,
@@ -466,7 +469,7 @@ impl Recorder {
     }
 
     /// The change of an object that caused `step`, which no decision of this server made.
-    fn what_happened(&self, step: &Step) -> Option<RecordCause> {
+    fn cause_of(&self, step: &Step) -> Option<RecordCause> {
         let dialect = self
             .history
             .engine
@@ -486,7 +489,7 @@ impl Recorder {
     }
 
     async fn write(&mut self, writes: Vec<Write>) {
-        for writes in writes.chunks(TOGETHER) {
+        for writes in writes.chunks(MAX_WRITES) {
             let written = self.history.store.apply(writes.to_vec()).await;
             let written = match written {
                 Ok(_) => Ok(()),
@@ -512,8 +515,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Deletes records beyond the limits, and records the end of decisions that ended while no server
-    /// recorded.
+    /// Deletes records beyond the limits and in deleted namespaces, and records the end of decisions that
+    /// ended while no server recorded.
     async fn sweep(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
         self.history.causes.sweep();
         self.history.listener.sweep();
@@ -528,12 +531,12 @@ impl Recorder {
         }
         let now = self.history.clock().now();
         if self.history.projection.caught_up().await.is_ok() {
-            // Another server may have recorded changes that are unknown here, whose decisions still
-            // exist.
+            // Another server may have recorded changes that this server has not read yet. Their decisions
+            // may still exist.
             self.note_pending(sources).await?;
             self.find_ended(now);
         }
-        let mut surplus = self.recorded.take_all_surplus(&self.history.bounds, now);
+        let mut surplus = self.record_index.take_all_surplus(&self.history.bounds, now);
         surplus.extend(self.of_deleted_namespaces());
         self.write(deletions(surplus).collect()).await;
         Ok(())
@@ -545,14 +548,14 @@ impl Recorder {
             engine.snapshot(dialect).is_some() && engine.complete(dialect).is_ok()
         };
         let ended: Vec<(Name, About, Arc<DecisionState>)> = self
-            .recorded
+            .record_index
             .all()
             .filter(|(place, last)| self.book.standing(place).is_none() && is_complete(&last.about.dialect))
             .filter_map(|(place, last)| Some((place.clone(), last.about.clone(), last.to.clone()?)))
             .filter(|(place, ..)| !self.book.waits(place))
             .collect();
         for (place, about, last) in ended {
-            self.missed(&place, about, Some(last), None, now);
+            self.add_unobserved(&place, about, Some(last), None, now);
         }
     }
 
@@ -563,11 +566,11 @@ impl Recorder {
             return Vec::new();
         };
         let existing = self.history.store.cached(namespaces);
-        let deleted = self.recorded.namespaces().into_iter();
+        let deleted = self.record_index.namespaces().into_iter();
         let deleted: Vec<Arc<str>> = deleted.filter(|name| existing.get("", name).is_none()).collect();
         deleted
             .iter()
-            .flat_map(|name| self.recorded.take_namespace(name))
+            .flat_map(|name| self.record_index.take_namespace(name))
             .collect()
     }
 }

@@ -32,7 +32,7 @@ pub struct DecisionState {
     /// Numbers of targets that each reason refuses, where they are known. A record has the counts of both
     /// sides in one list.
     pub reasons: Option<Reasons>,
-    /// Agreement of Berth, where it observes. A record has it on the side after the change.
+    /// Agreement of Berth, where Berth observes. A record has the agreement on the side after the change.
     pub agreement: Option<Agreement>,
 }
 
@@ -85,7 +85,7 @@ impl DecisionState {
         staying.map(|place| (place.cluster_name.as_str(), place.amount))
     }
 
-    /// [`DecisionState::names`] with the amounts.
+    /// The amounts of the clusters by name, without the clusters that the decision is leaving.
     #[must_use]
     pub fn held(&self) -> AmountsByCluster {
         record::held(&self.clusters)
@@ -127,24 +127,23 @@ impl DecisionState {
     }
 }
 
-/// `standing`, or `known` where both are equal: observed and recorded states are mostly equal, and
-/// share memory.
+/// `known` where it equals `standing`, and else `standing`. Observed and recorded states are mostly equal, so
+/// that they share memory.
 ///
-/// A `standing` without an agreement also equals a `known` one with any agreement, and then takes no
-/// memory.
+/// A `standing` without an agreement also counts as equal to a `known` state with any agreement.
 #[must_use]
 pub(crate) fn shared(mut standing: DecisionState, known: Option<&Arc<DecisionState>>) -> Arc<DecisionState> {
     let Some(known) = known else {
         return standing.into();
     };
-    let says_nothing = standing.agreement.is_none();
-    if says_nothing {
+    let lacks_agreement = standing.agreement.is_none();
+    if lacks_agreement {
         standing.agreement.clone_from(&known.agreement);
     }
     if **known == standing {
         return Arc::clone(known);
     }
-    if says_nothing {
+    if lacks_agreement {
         standing.agreement = None;
     }
     standing.into()
@@ -204,10 +203,10 @@ impl Agreement {
     }
 }
 
-/// Subject and standing of the Decision `object`.
+/// Subject and state of the Decision `object`.
 ///
 /// # Errors
-/// When it is not a Decision.
+/// When `object` is not a Decision.
 pub fn read(object: &Object) -> Result<(About, DecisionState), serde_json::Error> {
     let Decision { spec, status } = object.view()?;
     let status = status.ok_or_else(|| serde_json::Error::missing_field("status"))?;
@@ -216,7 +215,7 @@ pub fn read(object: &Object) -> Result<(About, DecisionState), serde_json::Error
         source_ref: Arc::new(spec.source_ref),
     });
     let agreement = Agreement::of(&status);
-    let mut clusters: Vec<RecordedCluster> = status.decisions.into_iter().map(recorded).collect();
+    let mut clusters: Vec<RecordedCluster> = status.decisions.into_iter().map(recorded_cluster).collect();
     clusters.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
     let counts = status.rejections.into_iter().flatten();
     let reasons: Reasons = counts
@@ -234,7 +233,7 @@ pub fn read(object: &Object) -> Result<(About, DecisionState), serde_json::Error
     Ok((about, standing))
 }
 
-fn recorded(bound: ClusterBinding) -> RecordedCluster {
+fn recorded_cluster(bound: ClusterBinding) -> RecordedCluster {
     RecordedCluster {
         cluster_name: (*bound.cluster_name).to_owned(),
         score: bound.score,

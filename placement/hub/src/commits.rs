@@ -1,7 +1,8 @@
-//! Execution of decisions on the hub. Each write is a request of its own, as the system's scheduler, on
-//! the state of its decision. Every prefix of the list of writes is a valid state, and a new decision
-//! completes it (docs/concepts.md, "Where objects are"). [`fences`](super::fences) guard counted
-//! capacity. [`list`] carries out a list of writes, of which some may be to Berth's own store.
+//! Execution of decisions on the hub. Each write is a request of its own, as the user of the system's
+//! scheduler, and requires the state on which the decision was made. Every prefix of the list of writes is a
+//! valid state, and a new decision completes it (docs/concepts.md, "Where objects are").
+//! [`fences`](super::fences) guard counted capacity. [`list`] carries out a list of writes, of which some may
+//! be to Berth's own store.
 
 mod apply;
 mod list;
@@ -27,10 +28,10 @@ use super::mirror::{Copies, HubVersion};
 use super::wire::{self, Ask, Wire};
 
 /// Time limit for the arrival of the copy of a write.
-const ECHO: Duration = Duration::from_secs(5);
+const ECHO_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time limit for the arrival of the copies of other clients' changes.
-const LESSON: Duration = Duration::from_secs(2);
+const CONFLICT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Commits writes of the hub's objects on the hub, and all others as without a hub.
 pub struct HubCommitter {
@@ -42,7 +43,7 @@ pub struct HubCommitter {
     /// Fences against writes of other replicas that counted the same capacity.
     fences: Fences,
     /// Revision at which this replica last passed each fence.
-    passed: Mutex<HashMap<Arc<str>, Revision>>,
+    last_passes: Mutex<HashMap<Arc<str>, Revision>>,
 }
 
 impl HubCommitter {
@@ -60,12 +61,12 @@ impl HubCommitter {
             copies,
             resources,
             own,
-            passed: Mutex::default(),
+            last_passes: Mutex::default(),
         }
     }
 
     /// Whether `write` is to an object of the hub.
-    fn is_hubs(&self, write: &Write) -> bool {
+    fn is_for_hub(&self, write: &Write) -> bool {
         self.resources.contains(&write.key.resource)
     }
 
@@ -78,8 +79,11 @@ impl HubCommitter {
                     key.to_string(),
                 ),
                 Guard::Fence { name, not_after } => {
-                    let passed = self.passed.lock().get(name).copied();
-                    (passed.is_none_or(|passed| passed <= *not_after), name.to_string())
+                    let last_pass = self.last_passes.lock().get(name).copied();
+                    (
+                        last_pass.is_none_or(|last_pass| last_pass <= *not_after),
+                        name.to_string(),
+                    )
                 }
             };
             if !holds {
@@ -117,7 +121,7 @@ impl HubCommitter {
             Ok(version) => version,
             Err(behind) => {
                 // Waits for a newer copy: a new attempt on the same copy would fail again.
-                self.copies.until(&write.key, LESSON, |_| true).await;
+                self.copies.until(&write.key, CONFLICT_TIMEOUT, |_| true).await;
                 return Err(behind);
             }
         };
@@ -140,9 +144,9 @@ impl HubCommitter {
         namespace: &str,
         label: &str,
     ) -> Result<BTreeSet<String>, Status> {
-        let all = wire::collection(api_version, resource, namespace);
+        let collection = wire::collection(api_version, resource, namespace);
         // A label key has `/`, which needs no escaping in a query.
-        let path = format!("{all}?labelSelector={label}");
+        let path = format!("{collection}?labelSelector={label}");
         let list = self.wire.send(Ask::get(&path)).await?;
         let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         let name = |item: &Value| item["metadata"]["name"].as_str().map(str::to_owned);
@@ -162,7 +166,7 @@ impl HubCommitter {
         if let Err(error) = &sent
             && error.why.is_moved()
         {
-            self.learn(write, version, error.why).await;
+            self.wait_for_conflict(write, version, error.why).await;
         }
         sent
     }
@@ -177,25 +181,25 @@ impl HubCommitter {
     ) -> Result<Value, CommitError> {
         let mut object = write.object.clone();
         let api_version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
-        let one = wire::object(&api_version, &write.key);
+        let object_path = wire::object(&api_version, &write.key);
         let (method, path, body) = match write.verb {
             Verb::Create => {
-                let all = wire::collection(&api_version, write.key.resource, &write.key.namespace);
-                (Method::POST, all, object)
+                let path = wire::collection(&api_version, write.key.resource, &write.key.namespace);
+                (Method::POST, path, object)
             }
             Verb::Update => {
                 if let Some(version) = version {
                     object["metadata"]["resourceVersion"] = json!(version);
                 }
-                let subresource = self.served(&api_version, write).await?;
-                (Method::PUT, format!("{one}{subresource}"), object)
+                let subresource = self.subresource_path(&api_version, write).await?;
+                (Method::PUT, format!("{object_path}{subresource}"), object)
             }
             Verb::Delete => {
                 let options = json!({
                     "apiVersion": "v1", "kind": "DeleteOptions",
                     "preconditions": {"resourceVersion": version},
                 });
-                (Method::DELETE, one.clone(), options)
+                (Method::DELETE, object_path.clone(), options)
             }
         };
         let query = if dry_run { "?dryRun=All" } else { "" };
@@ -206,12 +210,12 @@ impl HubCommitter {
             body: Some(&body),
         };
         match self.wire.send(ask).await {
-            Err(status) if matches!(status.code, 403 | 422) && self.is_stale(&one, version).await => {
-                let text = "it has been modified; its guards judged the write by what it is now";
+            Err(status) if matches!(status.code, 403 | 422) && self.is_stale(&object_path, version).await => {
+                let text = "the object has been modified since it was read, and the hub's admission refused the outdated write";
                 let conflict = Status::conflict(write.key.resource, &write.key.name, text);
                 Err(CommitError::new(WriteRefusal::Changed, conflict))
             }
-            sent => sent.map_err(refused),
+            sent => sent.map_err(refusal),
         }
     }
 
@@ -226,15 +230,16 @@ impl HubCommitter {
         }
     }
 
-    /// `/<subresource>` where the hub has it. A system's own subresource is missing where its kinds are only
-    /// CustomResourceDefinitions; then the object itself is written.
-    async fn served(&self, api_version: &str, write: &Write) -> Result<String, CommitError> {
+    /// The path segment `/<subresource>`; empty where the hub does not serve the subresource. A system's own
+    /// subresource is missing where its kinds are only CustomResourceDefinitions; then the object itself is
+    /// written.
+    async fn subresource_path(&self, api_version: &str, write: &Write) -> Result<String, CommitError> {
         if write.subresource.is_empty() {
             return Ok(String::new());
         }
         let wanted = format!("{}/{}", write.key.resource.resource, write.subresource);
         let root = wire::root(api_version);
-        let list = self.wire.send(Ask::get(&root)).await.map_err(refused)?;
+        let list = self.wire.send(Ask::get(&root)).await.map_err(refusal)?;
         let mut resources = list["resources"].as_array().into_iter().flatten();
         Ok(if resources.any(|resource| resource["name"] == wanted.as_str()) {
             format!("/{}", write.subresource)
@@ -243,10 +248,11 @@ impl HubCommitter {
         })
     }
 
-    /// The object after a write: the copy, once it has arrived, or the hub's answer.
+    /// The object after a write: the copy, once it has arrived, or the hub's answer; for a delete without a
+    /// copy, the deleted object.
     async fn result(&self, write: &Write, answer: &Value, dry_run: bool) -> Result<Arc<Object>, CommitError> {
         if !dry_run {
-            self.echoed(write, answer).await;
+            self.wait_for_echo(write, answer).await;
             if let Some(copy) = self.copies.get(&write.key) {
                 return Ok(copy);
             }
@@ -268,7 +274,7 @@ impl HubCommitter {
 
     /// Waits until the copy has the change with which `write` conflicted: a decision on the same copy
     /// would conflict again.
-    async fn learn(&self, write: &Write, version: Option<&str>, why: WriteRefusal) {
+    async fn wait_for_conflict(&self, write: &Write, version: Option<&str>, why: WriteRefusal) {
         let is_gone = why == WriteRefusal::Gone;
         let is_news = |hub_version: Option<&HubVersion>| match (hub_version, version) {
             (None, _) => is_gone || version.is_some(),
@@ -277,13 +283,13 @@ impl HubCommitter {
             }
             (Some(_), None) => !is_gone,
         };
-        if !self.copies.until(&write.key, LESSON, is_news).await {
-            tracing::debug!(key = %write.key, "the hub has not shown what has changed within {LESSON:?}");
+        if !self.copies.until(&write.key, CONFLICT_TIMEOUT, is_news).await {
+            tracing::debug!(key = %write.key, "the conflicting change has not arrived in the hub's watch within {CONFLICT_TIMEOUT:?}");
         }
     }
 
     /// Waits until the copy has the state of the hub's answer, or a later one.
-    async fn echoed(&self, write: &Write, answer: &Value) {
+    async fn wait_for_echo(&self, write: &Write, answer: &Value) {
         let metadata = &answer["metadata"];
         let version = metadata["resourceVersion"].as_str().unwrap_or_default();
         let has_finalizers = metadata["finalizers"]
@@ -296,14 +302,14 @@ impl HubCommitter {
             Some(hub_version) => may_stay && hub_version.reached(version),
             None => may_go,
         };
-        if !self.copies.until(&write.key, ECHO, is_past).await {
-            tracing::warn!(key = %write.key, "own write not seen in the hub's watch within {ECHO:?}; continuing without");
+        if !self.copies.until(&write.key, ECHO_TIMEOUT, is_past).await {
+            tracing::warn!(key = %write.key, "own write not seen in the hub's watch within {ECHO_TIMEOUT:?}; continuing without");
         }
     }
 }
 
-/// Error from the hub's answer to a write. The answer's codes are interpreted only here.
-fn refused(status: Status) -> CommitError {
+/// The error for the hub's refusal of a write.
+fn refusal(status: Status) -> CommitError {
     let why = match status.code {
         404 => WriteRefusal::Gone,
         409 if status.is(StatusReason::AlreadyExists) => WriteRefusal::Exists,
@@ -320,7 +326,7 @@ impl HubCommitter {
             return Ok(());
         }
         let mut writes: Vec<(&Write, String)> = Vec::new();
-        for write in commit.writes.iter().filter(|write| self.is_hubs(write)) {
+        for write in commit.writes.iter().filter(|write| self.is_for_hub(write)) {
             // The first write of an object covers its later ones.
             if writes.iter().any(|(first, _)| first.key == write.key) {
                 continue;
@@ -332,10 +338,10 @@ impl HubCommitter {
             writes.push((write, version));
         }
         for (name, not_after) in fences(commit) {
-            let passed = self.fences.pass(name, &writes, not_after, commit.actor).await;
-            passed?;
+            let result = self.fences.pass(name, &writes, not_after, commit.actor).await;
+            result?;
             // A decision on an older state has to be made again.
-            self.passed
+            self.last_passes
                 .lock()
                 .insert(Arc::clone(name), self.copies.revision());
         }
@@ -411,10 +417,10 @@ enum Conflict {
 }
 
 impl From<Conflict> for CommitError {
-    fn from(doubt: Conflict) -> Self {
-        match doubt {
+    fn from(conflict: Conflict) -> Self {
+        match conflict {
             Conflict::TakenBack(error) => error,
-            Conflict::Open(status) => refused(status),
+            Conflict::Open(status) => refusal(status),
         }
     }
 }

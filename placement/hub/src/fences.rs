@@ -38,14 +38,14 @@ const NAME: &str = "scheduling.berth.dev/fence";
 const NOTED: &str = "scheduling.berth.dev/noted";
 /// The annotation with noted creates that did not happen.
 const ABANDONED: &str = "scheduling.berth.dev/abandoned";
-/// Highest number of keys that a fence remembers, which are the newest.
-const REMEMBERED: usize = 64;
+/// Highest number of abandoned creates that a fence remembers: the newest.
+const MAX_ABANDONED: usize = 64;
 /// The annotation of a touched object.
 const TOUCHED: &str = "scheduling.berth.dev/touched";
 /// Time for the copy of a noted write to arrive before its object is touched, or abandoned. After the
 /// death of a leader, its successor waits this time once for each capacity. A writer that is slower
 /// than this only has to decide again.
-const PATIENCE: Duration = Duration::from_millis(1500);
+const COPY_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// Whether a Lease with these `annotations` is a fence.
 pub fn is_fence(annotations: &std::collections::BTreeMap<String, String>) -> bool {
@@ -99,7 +99,7 @@ impl Fences {
     }
 
     /// Announces `writes`. Their new objects may appear until the returned value is dropped.
-    pub(crate) fn make(&self, writes: &[Write]) -> WriteInProgress<'_> {
+    pub(crate) fn announce(&self, writes: &[Write]) -> WriteInProgress<'_> {
         let creates = writes.iter().filter(|write| write.verb == Verb::Create);
         let keys: Vec<Key> = creates.map(|write| write.key.clone()).collect();
         self.making.lock().extend(keys.iter().cloned());
@@ -135,9 +135,9 @@ impl Fences {
                 }
             }
         }
-        // This commit creates the object again.
+        // This commit writes these objects itself.
         abandoned.retain(|noted| !own.iter().any(|key| noted.is_of(key)));
-        let forgotten = abandoned.len().saturating_sub(REMEMBERED);
+        let forgotten = abandoned.len().saturating_sub(MAX_ABANDONED);
         let notes: Vec<NotedWrite> = writes
             .iter()
             .map(|(write, version)| NotedWrite::of(write, version, &self.holder))
@@ -169,8 +169,12 @@ impl Fences {
         Ok(abandoned.unwrap_or_default().iter().any(|noted| noted.is_of(key)))
     }
 
-    /// Settles the `noted` write: afterwards, its effect is visible, or the write can no longer
+    /// Resolves the `noted` write: the snapshot at `not_after` has its effect, or the write can no longer
     /// succeed.
+    ///
+    /// # Errors
+    /// [`WriteRefusal::Fenced`] when the decision has to be made again. Before that, this waits for the
+    /// effect of the write, and touches an existing object if there is none.
     async fn resolve(
         &self,
         noted: &NotedWrite,
@@ -195,7 +199,7 @@ impl Fences {
         let is_past = |hub_version: Option<&HubVersion>| {
             hub_version.is_none_or(|hub_version| hub_version.version != noted.version)
         };
-        if !self.copies.until(&key, PATIENCE, is_past).await {
+        if !self.copies.until(&key, COPY_TIMEOUT, is_past).await {
             self.touch(noted, &key, actor).await?;
         }
         Err(moved(&key.to_string()))
@@ -223,7 +227,7 @@ impl Fences {
         }
         if self
             .copies
-            .until(key, PATIENCE, |hub_version| hub_version.is_some())
+            .until(key, COPY_TIMEOUT, |hub_version| hub_version.is_some())
             .await
         {
             return Err(moved(&key.to_string()));

@@ -13,7 +13,7 @@ use super::wire::{self, Ask, Wire};
 /// The API version of a Lease.
 const VERSION: &str = "coordination.k8s.io/v1";
 
-/// Keeps one Lease.
+/// Lock record in one Lease of the hub.
 pub struct LeaseLock {
     wire: Wire,
     key: Key,
@@ -47,9 +47,9 @@ impl LeaseLock {
     }
 
     /// Writes the record as [`ResourceLock::write`] does, with the hub's own answer where it refuses.
-    pub async fn put(&self, over: Option<&Record>, value: &Value) -> Result<bool, Status> {
+    pub async fn put(&self, replaced: Option<&Record>, value: &Value) -> Result<bool, Status> {
         let mut object = value.clone();
-        let (method, path) = match over {
+        let (method, path) = match replaced {
             Some(record) => {
                 object["metadata"]["resourceVersion"] = json!(record.version);
                 (Method::PUT, wire::object(VERSION, &self.key))
@@ -68,7 +68,7 @@ impl LeaseLock {
         match self.wire.send(ask).await {
             Ok(_) => Ok(true),
             // A 404 of a create means that the namespace does not exist, which is a permanent error.
-            Err(status) if status.code == 409 || (status.code == 404 && over.is_some()) => Ok(false),
+            Err(status) if status.code == 409 || (status.code == 404 && replaced.is_some()) => Ok(false),
             Err(status) => Err(status),
         }
     }
@@ -92,7 +92,7 @@ impl ResourceLock for LeaseLock {
         self.get().await.map_err(unavailable)
     }
 
-    async fn write(&self, over: Option<&Record>, value: &Value) -> Result<bool, StoreError> {
-        self.put(over, value).await.map_err(unavailable)
+    async fn write(&self, replaced: Option<&Record>, value: &Value) -> Result<bool, StoreError> {
+        self.put(replaced, value).await.map_err(unavailable)
     }
 }

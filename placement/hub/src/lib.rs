@@ -1,4 +1,4 @@
-//! Objects that a hub (any kube-apiserver) stores and that Berth decides on.
+//! The objects of a hub (any kube-apiserver): their copies for decisions, and the writes of decisions.
 //!
 //! [`mirror`] copies them into Berth's store, so that there is no difference for folding, guards and
 //! decisions; [`SyncStatus`] reports to the engine which systems are not copied yet. [`HubCommitter`]

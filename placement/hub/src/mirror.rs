@@ -2,8 +2,8 @@
 //!
 //! A copy has the hub's bytes, without managedFields, and with a revision of Berth's store. So a copy
 //! is folded, guarded and decided on like any object that is stored here. A kind that the hub does not
-//! have counts as a kind without objects, and is tried again regularly. Nothing waits for the hub:
-//! [`Progress`] lists the missing copies.
+//! have counts as a kind without objects, and is tried again regularly. Berth serves before the
+//! copies are complete: [`Progress`] lists the missing ones.
 
 mod concerned;
 mod copies;
@@ -50,7 +50,7 @@ pub enum CopyProgress {
 /// Progress of all copies.
 pub type Progress = BTreeMap<GroupResource, CopyProgress>;
 
-/// Running copies.
+/// The running tasks that copy objects.
 pub struct Mirror {
     /// Progress of the copies, with all changes.
     pub progress: watch::Receiver<Progress>,
@@ -61,7 +61,7 @@ pub struct Mirror {
 impl Mirror {
     /// Begins to copy the objects of `kinds` from the hub into `store`, while `leading` is true: only
     /// the leader may write the copies. Of a kind with [`Concerns`], only the objects that concern
-    /// Berth are copied. `versions` gets the hub's versions in any case.
+    /// Berth are copied. `versions` gets the hub's versions even while `leading` is false.
     pub fn start(
         client: &Client,
         store: &Arc<dyn Store>,
@@ -69,11 +69,11 @@ impl Mirror {
         versions: &Arc<HubVersions>,
         leading: watch::Receiver<bool>,
     ) -> Self {
-        let waiting = kinds
+        let initial = kinds
             .iter()
             .map(|(kind, _)| (kind.info().resource(), CopyProgress::Waiting(None)));
-        let (sender, progress) = watch::channel(waiting.collect());
-        let shared = ReflectorContext {
+        let (sender, progress) = watch::channel(initial.collect());
+        let context = ReflectorContext {
             client: client.clone(),
             store: Arc::clone(store),
             versions: Arc::clone(versions),
@@ -82,7 +82,7 @@ impl Mirror {
         };
         let tasks = kinds
             .iter()
-            .map(|(kind, concern)| tokio::spawn(Reflector::new(shared.clone(), kind, concern.clone()).run()))
+            .map(|(kind, concern)| tokio::spawn(Reflector::new(context.clone(), kind, concern.clone()).run()))
             .collect();
         Self { progress, tasks }
     }

@@ -1,4 +1,4 @@
-//! Check by their Leases whether the systems' own schedulers run on a hub.
+//! Check whether the systems' own schedulers run on a hub, by their Leases.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::lease::LeaseLock;
 
-/// Duration of a Lease without one, in seconds: client-go's default.
-const DURATION: i64 = 15;
+/// Duration of a Lease without `leaseDurationSeconds`, in seconds: client-go's default.
+const DEFAULT_DURATION: i64 = 15;
 
 /// Leases at the last check. Since clocks differ, a Lease that was renewed between two checks is held,
 /// whatever its renewTime.
@@ -21,7 +21,7 @@ pub struct Renewals(BTreeMap<LeaseName, Renewal>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Renewal {
     holder: String,
-    renewed: String,
+    renew_time: String,
     since: Timestamp,
 }
 
@@ -29,20 +29,20 @@ impl Renewals {
     /// The holder of the Lease `name`, whose state at `now` is `lease`; `None` where it has no holder,
     /// or was not renewed in time.
     pub fn holder(&mut self, name: LeaseName, lease: Option<&Value>, now: Timestamp) -> Option<String> {
-        let Some((holder, renewed, duration)) = lease.and_then(read) else {
+        let Some((holder, renew_time, duration)) = lease.and_then(read) else {
             self.0.remove(&name);
             return None;
         };
-        let stated = time::parse(&renewed).unwrap_or(now).min(now);
+        let stated_time = time::parse(&renew_time).unwrap_or(now).min(now);
         // The first check has only the time in the Lease; later checks know when they saw a renewal.
         let since = match self.0.get(&name) {
-            Some(before) if before.renewed == renewed && before.holder == holder => before.since,
+            Some(before) if before.renew_time == renew_time && before.holder == holder => before.since,
             Some(_) => now,
-            None => stated,
+            None => stated_time,
         };
         let renewal = Renewal {
             holder: holder.clone(),
-            renewed,
+            renew_time,
             since,
         };
         self.0.insert(name, renewal);
@@ -56,9 +56,13 @@ fn read(lease: &Value) -> Option<(String, String, i64)> {
     let holder = spec["holderIdentity"]
         .as_str()
         .filter(|holder| !holder.is_empty())?;
-    let renewed = spec["renewTime"].as_str()?;
+    let renew_time = spec["renewTime"].as_str()?;
     let seconds = spec["leaseDurationSeconds"].as_i64();
-    Some((holder.to_owned(), renewed.to_owned(), seconds.unwrap_or(DURATION)))
+    Some((
+        holder.to_owned(),
+        renew_time.to_owned(),
+        seconds.unwrap_or(DEFAULT_DURATION),
+    ))
 }
 
 /// Reads the Lease `name` on the hub; `None` where it is absent.
@@ -85,9 +89,9 @@ mod tests {
         Timestamp::from_second(1_000_000 + second).unwrap()
     }
 
-    fn lease(holder: &str, renewed: i64) -> Value {
+    fn lease(holder: &str, renew_time: i64) -> Value {
         json!({"spec": {
-            "holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": time::rfc3339_micro(at(renewed)),
+            "holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": time::rfc3339_micro(at(renew_time)),
         }})
     }
 
@@ -114,13 +118,13 @@ mod tests {
     #[test]
     fn a_lease_that_is_renewed_is_held_whatever_the_clock_of_its_holder_says() {
         let mut renewals = Renewals::default();
-        let mut holder = |renewed, now| renewals.holder(NAME, Some(&lease("slow", renewed)), at(now));
+        let mut holder = |renew_time, now| renewals.holder(NAME, Some(&lease("slow", renew_time)), at(now));
         assert_eq!(holder(-1000, 0), None, "a first look cannot know better");
         assert_eq!(holder(-998, 2).as_deref(), Some("slow"), "it was renewed since");
         assert_eq!(holder(-998, 17).as_deref(), Some("slow"));
         assert_eq!(holder(-998, 18), None);
         let mut renewals = Renewals::default();
-        let mut holder = |renewed, now| renewals.holder(NAME, Some(&lease("fast", renewed)), at(now));
+        let mut holder = |renew_time, now| renewals.holder(NAME, Some(&lease("fast", renew_time)), at(now));
         assert_eq!(holder(1000, 0).as_deref(), Some("fast"));
         assert_eq!(
             holder(1000, 16),

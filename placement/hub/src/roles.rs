@@ -28,13 +28,13 @@ pub fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str
         .collect()
 }
 
-/// A cluster role, and its subjects.
+/// The ClusterRole `name` with `rules`, and the ClusterRoleBinding that grants it to `subject`.
 #[must_use]
 pub fn granted(name: &str, rules: &[Value], subject: &Value) -> [Value; 2] {
     [role(name, rules), bound(name, name, subject)]
 }
 
-/// A cluster role.
+/// The ClusterRole `name` with `rules`.
 #[must_use]
 pub fn role(name: &str, rules: &[Value]) -> Value {
     json!({

@@ -16,11 +16,11 @@ use super::lease::LeaseLock;
 
 /// The name of the Lease.
 pub const NAME: &str = "berth-store";
-/// The file with the store's identity, in the data folder, by which a restarted server holds its own Lease
-/// again at once.
+/// The file in the data folder with the store's identity. With this identity, a restarted server holds its
+/// own Lease again at once.
 const FILE: &str = "store-id";
 /// Longest wait for the Lease of a server that has ended.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 /// Pause before the next attempt.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -58,7 +58,8 @@ impl StoreLease {
     /// Waits until this store holds the Lease.
     ///
     /// # Errors
-    /// When another server holds the Lease: the message has its identity, and the remedy.
+    /// When another server holds the Lease (the message names the holder and the remedy), or when the hub
+    /// refuses or cannot be reached.
     pub async fn begin(&self) -> Result<()> {
         let start = tokio::time::Instant::now();
         loop {
@@ -70,7 +71,7 @@ impl StoreLease {
             {
                 return Ok(());
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > MAX_WAIT {
                 bail!("{}", self.refusal().await);
             }
             tokio::time::sleep(PAUSE).await;

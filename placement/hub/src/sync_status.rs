@@ -1,4 +1,4 @@
-//! Progress of each system's copies from the hub, for the engine (which decides nothing for an
+//! Progress of each system's copies from the hub, for the engine (which makes no decisions for an
 //! incomplete system) and for people.
 
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub struct Needs {
     pub dialect: &'static str,
     /// All resources of the hub on which the dialect's decisions depend.
     pub reads: BTreeSet<GroupResource>,
-    /// Resources without which nothing can be decided: the demands and the targets.
+    /// Resources that every decision needs: the demands and the targets.
     pub essential: BTreeSet<GroupResource>,
 }
 
@@ -43,7 +43,7 @@ impl Note {
 }
 
 /// The note about `needs` at the `progress` of the copies.
-fn judge(needs: &Needs, progress: &Progress) -> Option<Note> {
+fn note_about(needs: &Needs, progress: &Progress) -> Option<Note> {
     let mut problems = BTreeSet::new();
     let mut waiting = Vec::new();
     for resource in &needs.reads {
@@ -70,8 +70,8 @@ fn judge(needs: &Needs, progress: &Progress) -> Option<Note> {
     })
 }
 
-/// Whether the hub's SchedulerConfiguration of a system with objects there is not known yet: another
-/// scheduler may decide it.
+/// Whether a system has objects on the hub, and its SchedulerConfiguration there is not known yet: another
+/// scheduler may decide the system.
 fn is_unconfigured(needs: &Needs, progress: &Progress) -> bool {
     let configurations = progress.get(&config::RESOURCE);
     !needs.essential.is_empty() && matches!(configurations, Some(CopyProgress::Waiting(_)))
@@ -95,26 +95,26 @@ impl SyncStatus {
             needs,
         });
         // The first state is reported at once, so that no decision comes before it.
-        sync_status.take(engine, &progress.borrow_and_update());
-        let (following, engine) = (Arc::clone(&sync_status), Arc::clone(engine));
+        sync_status.update(engine, &progress.borrow_and_update());
+        let (status, engine) = (Arc::clone(&sync_status), Arc::clone(engine));
         let task = tokio::spawn(async move {
             while progress.changed().await.is_ok() {
                 let now = progress.borrow_and_update().clone();
-                following.take(&engine, &now);
+                status.update(&engine, &now);
             }
         });
         (sync_status, task)
     }
 
-    fn take(&self, engine: &Engine, progress: &Progress) {
+    fn update(&self, engine: &Engine, progress: &Progress) {
         let mut notes = Vec::new();
         for needs in &self.needs {
-            let note = judge(needs, progress);
+            let note = note_about(needs, progress);
             let why = match &note {
                 Some(Note::Waiting(text)) => Some(text.clone()),
                 _ => None,
             };
-            // The doubt is set before the dialect is released.
+            // The configuration is marked as unknown before the dialect is released.
             engine.doubt(needs.dialect, is_unconfigured(needs, progress));
             let is_held = engine.complete(needs.dialect).is_err();
             if is_held != why.is_some() || why.is_some() {
@@ -142,14 +142,14 @@ impl SyncStatus {
     }
 }
 
-/// Waits, at most `limit`, until all copies in `progress` are complete, so that the first answers are
-/// complete where the hub is near.
+/// Waits, at most `limit`, until each copy in `progress` is complete, absent, or delayed by a problem, so
+/// that the first answers are complete where the hub answers quickly.
 pub async fn settled(mut progress: watch::Receiver<Progress>, limit: Duration) {
     let is_settled = |progress: &Progress| {
         let mut all = progress.values();
-        all.all(|copied| !matches!(copied, CopyProgress::Waiting(None)))
+        all.all(|copy_progress| !matches!(copy_progress, CopyProgress::Waiting(None)))
     };
-    // A missing copy is reported later, where it is needed.
+    // A missing copy is reported later, by the requests that need it.
     drop(tokio::time::timeout(limit, progress.wait_for(is_settled)).await);
 }
 
@@ -169,7 +169,7 @@ mod tests {
     }
 
     fn note(seeds: CopyProgress, namespaces: CopyProgress) -> Option<Note> {
-        judge(&gardener(), &[(SEEDS, seeds), (NAMESPACES, namespaces)].into())
+        note_about(&gardener(), &[(SEEDS, seeds), (NAMESPACES, namespaces)].into())
     }
 
     #[test]
@@ -181,10 +181,10 @@ mod tests {
 
     #[test]
     fn a_system_of_the_hub_is_in_doubt_until_the_configurations_are_copied() {
-        let doubted = |needs: &Needs, copied: CopyProgress| {
+        let doubted = |needs: &Needs, copy_progress: CopyProgress| {
             is_unconfigured(
                 needs,
-                &[(SEEDS, CopyProgress::Complete), (config::RESOURCE, copied)].into(),
+                &[(SEEDS, CopyProgress::Complete), (config::RESOURCE, copy_progress)].into(),
             )
         };
         assert!(doubted(&gardener(), CopyProgress::Waiting(None)));

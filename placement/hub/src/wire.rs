@@ -10,7 +10,7 @@ use kube::client::Body;
 use serde_json::Value;
 
 /// Time limit of the hub's answer to one request.
-const ANSWER: Duration = Duration::from_secs(15);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Seconds after which a client should ask again while the hub is unreachable.
 const RETRY_AFTER: u32 = 1;
 
@@ -88,10 +88,10 @@ impl Wire {
     }
 
     async fn receive(&self, request: Request<Body>) -> Result<Value, Status> {
-        match tokio::time::timeout(ANSWER, self.exchange(request)).await {
+        match tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(request)).await {
             Ok(answer) => answer,
             Err(_) => {
-                let text = format!("the hub did not answer within {ANSWER:?}");
+                let text = format!("the hub did not answer within {ANSWER_TIMEOUT:?}");
                 Err(Status::unavailable(text, RETRY_AFTER))
             }
         }

@@ -13,7 +13,7 @@ use berth_scheduling_api::shared::{Manifest, SchedulingSpec};
 use serde_json::{Map, Value};
 
 use super::head::head;
-use super::live::live;
+use super::live::live_world;
 use super::resolve::{About, ResolvedDemand};
 use super::{render, rights_to_change};
 
@@ -38,7 +38,7 @@ impl SubresourceHandler for AdviceReader {
         let terms = terms(&call.query, call.now)?;
         let ResolvedDemand { snapshot, demand } =
             self.about.find(&self.engine, &call.namespace, &call.name).await?;
-        let world = live(&self.engine, &snapshot.dialect).await?;
+        let world = live_world(&self.engine, &snapshot.dialect).await?;
         let mut advice = ask(&world, &self.catalog, &demand, &terms)?;
         rights_to_change::judge(call, &self.engine, &self.catalog, &demand, &mut advice.targets).await?;
         Ok(Reply::Document(Arc::new(AdviceRow {
@@ -91,7 +91,7 @@ pub(super) fn ask(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms)
     })
 }
 
-/// Advice in the form of its answer.
+/// The answer with advice.
 struct AdviceRow {
     snapshot: Snapshot,
     advice: Advice,

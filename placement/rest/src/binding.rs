@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::resolve::{About, ResolvedDemand, behind, decisions_of};
 use super::{names, own_places, render};
 
-/// Reads and creates bindings.
+/// Creates bindings.
 #[derive(Clone)]
 pub(super) struct Binder {
     /// The engine.
@@ -30,7 +30,7 @@ pub(super) struct Binder {
 
 /// The `binding` subresource.
 pub(super) struct BindingSubresource {
-    /// User that binds.
+    /// Creator of the binding.
     pub(super) binder: Binder,
     /// Object of the subresource.
     pub(super) about: About,
@@ -67,7 +67,7 @@ impl SubresourceHandler for BindingSubresource {
             .collect();
         let status = BindingStatus {
             phase: Some(view.phase.as_str().into()),
-            decisions: Some(render::placed(&view.placed)),
+            decisions: Some(render::cluster_bindings(&view.placed)),
             ..BindingStatus::default()
         };
         Ok(Reply::Value(object(&snapshot, &demand, targets, status)))
@@ -117,12 +117,12 @@ impl Binder {
             })
             .await?;
         }
-        if let Some(refusal) = observed(&self.engine, &snapshot, &demand, name, &call.namespace) {
+        if let Some(refusal) = refusal_if_observed(&self.engine, &snapshot, &demand, name, &call.namespace) {
             return Err(refusal);
         }
         let targets = targets(body)?;
         let chosen = chosen(&snapshot, body, &targets)?;
-        let wish = Bind {
+        let bind = Bind {
             dialect: snapshot.dialect.name(),
             demand: &demand,
             chosen: chosen.as_deref(),
@@ -130,7 +130,7 @@ impl Binder {
             unplaced: UnplacedTreatment::Refuse,
             by: Some(&call.user.name),
         };
-        match self.engine.bind(&*self.committer, wish).await {
+        match self.engine.bind(&*self.committer, bind).await {
             Ok(bound) => Ok(Reply::Value(answer(&bound, targets))),
             Err(error) => Err(refusal(error, name, &call.namespace)),
         }
@@ -153,7 +153,7 @@ pub(super) fn check_name(body: &Value, call: &Call) -> Result<(), Status> {
     Ok(())
 }
 
-/// The clusters of `spec.targets` by the system's names; `None` when it is empty. An unknown name is
+/// The clusters of `targets` by the system's names; `None` where `targets` is empty. An unknown name is
 /// returned unchanged, so that the dialect refuses it together with infeasible clusters.
 fn chosen(snapshot: &Snapshot, body: &Value, targets: &[String]) -> Result<Option<Vec<String>>, Status> {
     if targets.is_empty() {
@@ -238,7 +238,7 @@ fn bound_cluster(pick: Pick) -> ClusterBinding {
     }
 }
 
-/// The answer for the client without a binding.
+/// The status of a request that failed to bind.
 fn refusal(error: BindError, name: &str, namespace: &str) -> Status {
     match error {
         BindError::NotFound(_) => Status::not_found(decisions_of(namespace), name),
@@ -260,7 +260,7 @@ fn refusal(error: BindError, name: &str, namespace: &str) -> Status {
 
 /// 403 where another scheduler decides the request, or the whole system: two schedulers that write
 /// would undo each other's work.
-fn observed(
+fn refusal_if_observed(
     engine: &Engine,
     snapshot: &Snapshot,
     demand: &Key,

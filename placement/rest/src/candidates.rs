@@ -22,16 +22,18 @@ use super::names;
 use super::resolve::{About, ResolvedDemand, behind};
 use super::scheduling::decide;
 
-/// Highest number of pairs in an unfiltered list (docs/reference.md, "Candidates").
-pub(super) const MOST: usize = 10_000;
+/// Highest number of pairs in an unfiltered list, and of decisions in a list of one target's candidates
+/// (docs/reference.md, "Candidates").
+pub(super) const MAX_PAIRS: usize = 10_000;
 /// Number of candidates between two checks whether the caller still waits for the answer.
-const LOOK: usize = 64;
+const CHECK_INTERVAL: usize = 64;
 
 /// Computes candidates.
 pub(super) struct Candidates {
     /// The engine.
     pub(super) engine: Arc<Engine>,
-    /// Whether these are `candidates` (of Decisions) or `clustercandidates` (of ClusterDecisions).
+    /// Whether the resource is `candidates` (of Decisions), and not `clustercandidates` (of
+    /// ClusterDecisions).
     pub(super) namespaced: bool,
 }
 
@@ -73,12 +75,12 @@ impl Candidates {
     }
 
     /// The only decision whose candidates are requested, where its namespace is given.
-    fn only<'q>(&self, namespace: &str, fields: &'q FieldSelector) -> Option<&'q str> {
+    fn single_decision<'q>(&self, namespace: &str, fields: &'q FieldSelector) -> Option<&'q str> {
         if self.namespaced && namespace.is_empty() {
             return None;
         }
-        let mut of = fields.terms.iter().filter(|(path, ..)| path == "decision");
-        match (of.next(), of.next()) {
+        let mut terms = fields.terms.iter().filter(|(path, ..)| path == "decision");
+        match (terms.next(), terms.next()) {
             (Some((_, true, name)), None) => Some(name),
             _ => None,
         }
@@ -86,12 +88,12 @@ impl Candidates {
 
     /// The candidates of the decision `name`: none where it does not exist.
     async fn of_one(&self, call: &Call, query: &ListQuery, name: &str) -> Result<Arc<dyn Listing>, Status> {
-        let decided = match About::Decision.find(&self.engine, &call.namespace, name).await {
-            Ok(ResolvedDemand { snapshot, demand }) => self.of(&snapshot, &demand, call)?,
+        let source = match About::Decision.find(&self.engine, &call.namespace, name).await {
+            Ok(ResolvedDemand { snapshot, demand }) => self.candidate_source(&snapshot, &demand, call)?,
             Err(status) if status.code == 404 => None,
             Err(status) => return Err(status),
         };
-        Ok(Arc::new(Rows::new(decided.into_iter().collect(), query)))
+        Ok(Arc::new(Rows::new(source.into_iter().collect(), query)))
     }
 
     /// Candidates of one target in every decision of its system. Each decision is dropped after its
@@ -112,23 +114,23 @@ impl Candidates {
             .filter(|(snapshot, _)| is_of(snapshot))
             .collect();
         let count: usize = matching.iter().map(|(_, demands)| demands.len()).sum();
-        if count > MOST {
+        if count > MAX_PAIRS {
             return Err(Status::bad_request(format!(
-                "this list would contain {count} decisions, more than {MOST}: request those of a single namespace"
+                "this list would contain {count} decisions, more than {MAX_PAIRS}: request those of a single namespace"
             )));
         }
         let mut candidates: Vec<(Name, Arc<Object>)> = Vec::new();
         for (snapshot, demands) in matching {
             for demand in demands {
                 budget::wanted()?;
-                let Some(decided) = self.of(snapshot, demand, call)? else {
+                let Some(source) = self.candidate_source(snapshot, demand, call)? else {
                     continue;
                 };
-                let mut entries = decided.view().entries_by_number();
-                entries.retain(|&entry| decided.is_selected(entry, query));
+                let mut entries = source.view().entries_by_number();
+                entries.retain(|&entry| source.is_selected(entry, query));
                 for entry in entries {
-                    let name = Name::new(&decided.namespace, &decided.name_of(entry));
-                    candidates.push((name, decided.render(entry)?));
+                    let name = Name::new(&source.namespace, &source.name_of(entry));
+                    candidates.push((name, source.render(entry)?));
                 }
             }
         }
@@ -139,7 +141,12 @@ impl Candidates {
 
     /// The decision on one demand, whose candidates are rendered one by one; `None` where the demand does not
     /// exist any more.
-    fn of(&self, snapshot: &Snapshot, demand: &Key, call: &Call) -> Result<Option<CandidateSource>, Status> {
+    fn candidate_source(
+        &self,
+        snapshot: &Snapshot,
+        demand: &Key,
+        call: &Call,
+    ) -> Result<Option<CandidateSource>, Status> {
         let decision = decide(snapshot, demand, call.now)?;
         let Some(source) = snapshot.inventory.object(demand) else {
             return Ok(None);
@@ -306,10 +313,9 @@ fn shown_at(snapshot: &Snapshot) -> Revision {
     Revision(snapshot.revision.0.max(1))
 }
 
-/// A list of candidates. It keeps the decisions with which it began, so that all pages are of the same
-/// decisions.
+/// A list of candidates. It keeps its decisions, so that all pages are of the same decisions.
 struct Rows {
-    decided: Vec<CandidateSource>,
+    sources: Vec<CandidateSource>,
     /// The rows, sorted by namespace, then name.
     rows: Vec<Row>,
 }
@@ -317,29 +323,29 @@ struct Rows {
 #[derive(Clone, Copy)]
 struct Row {
     /// The index of the decision.
-    of: u32,
+    index: u32,
     entry: Entry,
 }
 
 impl Rows {
-    fn new(decided: Vec<CandidateSource>, query: &ListQuery) -> Self {
+    fn new(sources: Vec<CandidateSource>, query: &ListQuery) -> Self {
         let all_are_selected = query.fields.terms.iter().all(|(path, ..)| path == "decision");
         let mut rows = Vec::new();
-        for (of, decided) in (0..).zip(&decided) {
-            let mut entries = decided.view().entries_by_number();
+        for (index, source) in (0..).zip(&sources) {
+            let mut entries = source.view().entries_by_number();
             if !all_are_selected {
-                entries.retain(|&entry| decided.is_selected(entry, query));
+                entries.retain(|&entry| source.is_selected(entry, query));
             }
-            decided.sort(&mut entries);
-            rows.extend(entries.into_iter().map(|entry| Row { of, entry }));
+            source.sort(&mut entries);
+            rows.extend(entries.into_iter().map(|entry| Row { index, entry }));
         }
-        if decided.len() > 1 {
+        if sources.len() > 1 {
             rows.sort_by_cached_key(|row| {
-                let decided = &decided[row.of as usize];
-                (decided.namespace.clone(), decided.name_of(row.entry))
+                let source = &sources[row.index as usize];
+                (source.namespace.clone(), source.name_of(row.entry))
             });
         }
-        Self { decided, rows }
+        Self { sources, rows }
     }
 }
 
@@ -349,42 +355,42 @@ impl Listing for Rows {
     }
 
     fn revision(&self) -> Revision {
-        let newest = self.decided.iter().map(CandidateSource::revision).max();
+        let newest = self.sources.iter().map(CandidateSource::revision).max();
         newest.unwrap_or(Revision(1))
     }
 
     fn name(&self, index: usize) -> Name {
         let row = self.rows[index];
-        let decided = &self.decided[row.of as usize];
-        Name::new(&decided.namespace, &decided.name_of(row.entry))
+        let source = &self.sources[row.index as usize];
+        Name::new(&source.namespace, &source.name_of(row.entry))
     }
 
     fn object(&self, index: usize) -> Result<Arc<Object>, Status> {
         let row = self.rows[index];
-        self.decided[row.of as usize].render(row.entry)
+        self.sources[row.index as usize].render(row.entry)
     }
 
     fn write(&self, places: Range<usize>, out: &mut Vec<u8>) -> Result<bool, Status> {
         let mut writer: Option<(u32, Writer<'_>)> = None;
         for (index, row) in self.rows[places].iter().enumerate() {
-            if index % LOOK == 0 {
+            if index % CHECK_INTERVAL == 0 {
                 budget::wanted()?;
             }
             if index > 0 {
                 out.push(b',');
             }
-            let decided = &self.decided[row.of as usize];
+            let source = &self.sources[row.index as usize];
             let (_, writer) = match &mut writer {
-                Some(same) if same.0 == row.of => same,
-                other => other.insert((row.of, Writer::new(decided.view(), true))),
+                Some(same) if same.0 == row.index => same,
+                other => other.insert((row.index, Writer::new(source.view(), true))),
             };
-            decided.write(row.entry, writer, out);
+            source.write(row.entry, writer, out);
         }
         Ok(true)
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(self.rows.as_slice()) + self.decided.iter().map(CandidateSource::bytes).sum::<usize>()
+        size_of_val(self.rows.as_slice()) + self.sources.iter().map(CandidateSource::bytes).sum::<usize>()
     }
 }
 
@@ -398,7 +404,8 @@ impl Computed for Candidates {
         }
         let fields = info.query.first("fieldSelector").unwrap_or_default();
         let fields = FieldSelector::parse(fields).unwrap_or_default();
-        self.only(&info.namespace, &fields).map_or(heavy::UNKNOWN, about)
+        self.single_decision(&info.namespace, &fields)
+            .map_or(heavy::UNKNOWN, about)
     }
 
     async fn get(&self, call: &Call) -> Result<Arc<Object>, Status> {
@@ -410,16 +417,18 @@ impl Computed for Candidates {
             .await;
         let ResolvedDemand { snapshot, demand } =
             found.map_err(|status| if status.code == 404 { missing() } else { status })?;
-        let decided = self.of(&snapshot, &demand, call)?.ok_or_else(missing)?;
-        let mut entries = decided.view().entries().into_iter();
-        let entry = entries
-            .find(|&entry| decided.name_of(entry) == call.name)
+        let source = self
+            .candidate_source(&snapshot, &demand, call)?
             .ok_or_else(missing)?;
-        decided.render(entry)
+        let mut entries = source.view().entries().into_iter();
+        let entry = entries
+            .find(|&entry| source.name_of(entry) == call.name)
+            .ok_or_else(missing)?;
+        source.render(entry)
     }
 
     async fn list(&self, call: &Call, query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
-        if let Some(name) = self.only(&call.namespace, &query.fields) {
+        if let Some(name) = self.single_decision(&call.namespace, &query.fields) {
             return self.of_one(call, query, name).await;
         }
         let mut demands_by_dialect = self.demands(&call.namespace).await?;
@@ -437,14 +446,14 @@ impl Computed for Candidates {
         if required_value(&query.fields, "decision").is_none() {
             check_span(&demands_by_dialect)?;
         }
-        let mut decided = Vec::new();
+        let mut sources = Vec::new();
         for (snapshot, demands) in &demands_by_dialect {
             for demand in demands {
                 budget::wanted()?;
-                decided.extend(self.of(snapshot, demand, call)?);
+                sources.extend(self.candidate_source(snapshot, demand, call)?);
             }
         }
-        Ok(Arc::new(Rows::new(decided, query)))
+        Ok(Arc::new(Rows::new(sources, query)))
     }
 }
 
@@ -453,11 +462,11 @@ fn check_span(demands_by_dialect: &[(Snapshot, Vec<Key>)]) -> Result<(), Status>
     let pairs =
         |(snapshot, demands): &(Snapshot, Vec<Key>)| demands.len() * snapshot.inventory.count() as usize;
     let count: usize = demands_by_dialect.iter().map(pairs).sum();
-    if count <= MOST {
+    if count <= MAX_PAIRS {
         return Ok(());
     }
     Err(Status::bad_request(format!(
-        "this list would span {count} candidates, more than {MOST}: ask for one decision's with \
+        "this list would span {count} candidates, more than {MAX_PAIRS}: ask for one decision's with \
          --field-selector decision=<name>, or for a single namespace"
     )))
 }

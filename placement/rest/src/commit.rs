@@ -11,7 +11,7 @@ use berth_engine::{Commit, Committer};
 
 use super::faults;
 
-/// Commits through a registry as the dialect's own user.
+/// Commits through a registry, as the actor of each commit.
 pub struct RegistryCommitter(pub Arc<Registry>);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! The decisions that a plan reports even when they do not move (`spec.decisions`): by name, or by
+//! The decisions that a plan reports even when they do not change (`spec.decisions`): by name, or by
 //! their labels.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,14 +14,14 @@ use super::names;
 /// Decisions that `spec.decisions` requests.
 #[derive(Default)]
 pub(super) struct DecisionQuery {
-    /// The first entry for each named decision, by namespace and name.
+    /// Index of the first entry for each named decision, by namespace and name.
     named: BTreeMap<(String, String), usize>,
-    /// Entries without a decision so far, with the named decision.
+    /// Indices of entries whose decision is not found yet, with the name of the decision.
     missing: BTreeMap<usize, String>,
     selected: Vec<SelectedDecisions>,
 }
 
-/// The decisions with matching labels, of one namespace, or of all namespaces if it is empty.
+/// The decisions with matching labels in `namespace`, or in all namespaces if `namespace` is empty.
 struct SelectedDecisions {
     namespace: String,
     selector: Selector,
@@ -48,7 +48,7 @@ impl DecisionQuery {
                 Err(problems) => errors.extend(problems),
             }
         }
-        // Repeated entries of one name are one question: only the first one is reported as missing.
+        // Of repeated entries with one name, only the first one is reported as missing.
         let first: BTreeSet<usize> = query.named.values().copied().collect();
         query.missing.retain(|index, _| first.contains(index));
         if errors.is_empty() { Ok(query) } else { Err(errors) }

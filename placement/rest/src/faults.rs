@@ -1,6 +1,6 @@
 //! Fault points, at which tests of crash safety end the process.
 //!
-//! Only in builds with debug assertions, and only with `BERTH_TEST_FAULT`: no other build reads it.
+//! Fault points exist only in builds with debug assertions; no other build reads `BERTH_TEST_FAULT`.
 //! `BERTH_TEST_FAULT=before=3` ends the process, as `kill -9` would, when the third list of writes of a
 //! decision is about to be committed. `BERTH_TEST_FAULT=before=3,stepwise` commits each write of a list
 //! on its own, as etcd and a hub do, and counts writes.
@@ -18,10 +18,11 @@ static IN_FORCE: LazyLock<Option<Faults>> = LazyLock::new(|| {
     if !cfg!(debug_assertions) {
         return None;
     }
-    let wish = std::env::var("BERTH_TEST_FAULT").ok()?;
+    let setting = std::env::var("BERTH_TEST_FAULT").ok()?;
     Some(
-        wish.parse()
-            .unwrap_or_else(|problem| panic!("BERTH_TEST_FAULT={wish}: {problem}")),
+        setting
+            .parse()
+            .unwrap_or_else(|problem| panic!("BERTH_TEST_FAULT={setting}: {problem}")),
     )
 });
 

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use super::resolve::kind_of;
 use super::{names, render};
 
-/// Metadata and spec of an object of `kind` about `demand`; both are short for a missing demand.
+/// Metadata and spec of an object of `kind` about `demand`. For a missing demand, the metadata is empty, and
+/// the spec has no source reference.
 pub(super) fn head(snapshot: &Snapshot, demand: &Key, kind: &str) -> (Map<String, Value>, SchedulingSpec) {
     let dialect = &*snapshot.dialect;
     let (namespace, name) = names::place(dialect, demand);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// objects are not shown.
 const CHECK_LIMIT: usize = 20;
 /// Highest number of paths of an object that are named.
-const PATHS: usize = 100;
+const MAX_PATHS: usize = 100;
 
 /// Removes from `writes` of a report the objects that the user of `call` may not read.
 ///
@@ -50,14 +50,15 @@ pub(super) async fn hide(
         };
         if !may_read {
             let before = stored.map_or(Value::Null, |object| object.parse_unmanaged());
-            *write = hidden(write, &before);
+            *write = without_object(write, &before);
         }
     }
     Ok(())
 }
 
-/// `write` without the object, whose present state is `before`.
-fn hidden(write: &Value, before: &Value) -> Value {
+/// `write` with only the kind and name of its object, and the changed paths. `before` is the object's present
+/// state.
+fn without_object(write: &Value, before: &Value) -> Value {
     let object = &write["object"];
     let mut metadata = json!({"name": object["metadata"]["name"]});
     if let Some(namespace) = object["metadata"].get("namespace") {
@@ -81,7 +82,7 @@ fn hidden(write: &Value, before: &Value) -> Value {
 /// Adds the paths (as JSON pointers) at which `new` differs from `old`, down to whole lists and plain values.
 /// Keys of maps such as labels and annotations are paths, too.
 fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>) {
-    if paths.len() >= PATHS || old == new || path == "/metadata/resourceVersion" {
+    if paths.len() >= MAX_PATHS || old == new || path == "/metadata/resourceVersion" {
         return;
     }
     let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else {
@@ -99,7 +100,7 @@ fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>)
     }
 }
 
-/// Rights of one user to read, each checked once.
+/// Check of one user's rights to read. The rights to all objects of a namespace are checked once.
 struct Reader<'a> {
     call: &'a Call,
     /// Whether the user may read all objects, by resource and namespace.
@@ -163,7 +164,7 @@ mod tests {
         after["metadata"]["labels"] = json!({"x/y": "z"});
         let write = json!({"verb": "update", "subresource": "status", "object": after});
         assert_eq!(
-            hidden(&write, &before),
+            without_object(&write, &before),
             json!({
                 "verb": "update", "subresource": "status",
                 "object": {"kind": "Foo", "apiVersion": "g/v1", "metadata": {"name": "f", "namespace": "n"}},
@@ -176,7 +177,7 @@ mod tests {
     fn of_a_new_object_the_top_level_fields_are_the_changed_paths() {
         let object =
             json!({"kind": "Foo", "apiVersion": "g/v1", "spec": {"secret": "x"}, "metadata": {"name": "f"}});
-        let shown = hidden(&json!({"verb": "create", "object": object}), &Value::Null);
+        let shown = without_object(&json!({"verb": "create", "object": object}), &Value::Null);
         assert_eq!(
             shown["changedPaths"],
             json!(["/apiVersion", "/kind", "/metadata", "/spec"])
@@ -188,6 +189,6 @@ mod tests {
         let many: serde_json::Map<String, Value> = (0..1000).map(|n| (n.to_string(), n.into())).collect();
         let mut paths = Vec::new();
         changed(&json!({}), &Value::Object(many), &mut String::new(), &mut paths);
-        assert_eq!(paths.len(), PATHS);
+        assert_eq!(paths.len(), MAX_PATHS);
     }
 }

@@ -65,7 +65,8 @@ use self::records::{HistoryReader, Records};
 use self::resolve::About;
 use self::reviews::Reviews;
 
-/// The present cost of judging, in bytes that could be parsed in the same time.
+/// Function that returns the present cost of a decision and its report, in bytes that could be parsed in the
+/// same time.
 pub type Work = Arc<dyn Fn() -> usize + Send + Sync>;
 
 pub use self::commit::{RegistryCommitter, actor_user};
@@ -79,7 +80,7 @@ pub struct VirtualApi {
     projection: Arc<Projection>,
     catalog: Arc<Catalog>,
     records: Option<Records>,
-    further: Vec<Resource>,
+    extra_resources: Vec<Resource>,
     grace: Duration,
 }
 
@@ -101,7 +102,7 @@ impl VirtualApi {
             projection,
             catalog,
             records: None,
-            further: Vec::new(),
+            extra_resources: Vec::new(),
             grace: agreement::GRACE,
         }
     }
@@ -131,7 +132,7 @@ impl VirtualApi {
     /// Adds another `resource` to the group.
     #[must_use]
     pub fn serving(mut self, resource: Resource) -> Self {
-        self.further.push(resource);
+        self.extra_resources.push(resource);
         self
     }
 
@@ -192,7 +193,7 @@ impl VirtualApi {
             resources.push(resource(kinds::record::cluster(), stored()));
             resources.push(resource(kinds::record::namespaced(), stored()));
         }
-        resources.extend(self.further.iter().cloned());
+        resources.extend(self.extra_resources.iter().cloned());
         vec![Group {
             name: GROUP,
             resources,

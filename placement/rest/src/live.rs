@@ -11,7 +11,7 @@ use berth_storage::At;
 use super::resolve::behind;
 
 /// The present world, as a copy that can be changed.
-pub(super) async fn live(engine: &Engine, dialect: &Arc<dyn Dialect>) -> Result<World, Status> {
+pub(super) async fn live_world(engine: &Engine, dialect: &Arc<dyn Dialect>) -> Result<World, Status> {
     let snapshot = engine
         .fresh(dialect.name())
         .await

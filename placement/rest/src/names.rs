@@ -69,6 +69,7 @@ pub fn target(inventory: &dyn Inventory, dialect: &str, name: &str) -> Option<Ix
         .or_else(|| inventory.candidate_of_target(name))
         .or_else(|| inventory.candidate(name))
 }
+
 /// The uid of the virtual object of `kind` about the object with `meta`. It is equal on every replica, as
 /// long as the source exists.
 #[must_use]
@@ -85,7 +86,7 @@ pub fn identity(meta: &Meta) -> Uuid {
     })
 }
 
-/// Like [`uid`], where the identity of the source is known.
+/// The uid of the virtual object of `kind` about the object with the [`identity`] `source`.
 #[must_use]
 pub fn uid_within(source: Uuid, kind: &str) -> Uuid {
     Uuid::new_v5(&source, kind.as_bytes())

@@ -14,9 +14,9 @@ use berth_scheduling_api::shared::{Token, filled};
 
 /// Highest number of clusters of each side in a Decision. The counts are of all clusters.
 pub const SHOWN: usize = 10;
-/// Effort of the decisions that are made at once, in units of [`berth_dialect_contract::Inventory::effort`]:
-/// some 15 ms.
-const AT_ONCE: u32 = 100_000;
+/// Highest effort of the decisions that are made at once, in units of
+/// [`berth_dialect_contract::Inventory::effort`]: some 15 ms.
+const MAX_EFFORT: u32 = 100_000;
 /// The reason of a condition about a place that is not compared yet.
 pub const NOT_COMPARED: &str = "NotCompared";
 
@@ -24,7 +24,7 @@ pub const NOT_COMPARED: &str = "NotCompared";
 #[derive(Clone, Debug)]
 pub(crate) struct ComparisonCache {
     comparison: Comparison,
-    /// Time since which the two differ.
+    /// Time since which Berth's decision differs from the place.
     since: Option<Timestamp>,
     /// The compared place, in the form of [`place`].
     place: u64,
@@ -119,8 +119,7 @@ fn would_change(comparison: &Comparison) -> Option<WouldChange> {
     })
 }
 
-/// A hash of a demand's clusters, their amounts and the demand's spec, which changes with each of
-/// these.
+/// A hash of a demand's uid and generation, and of its clusters with their amounts.
 fn place(view: &DemandView) -> u64 {
     let mut hasher = DefaultHasher::new();
     let meta = view.object.meta();
@@ -146,7 +145,7 @@ impl Budget {
 
     fn takes(&mut self, effort: u32) -> bool {
         let remaining = match self.0 {
-            None => Some(AT_ONCE.saturating_sub(effort)),
+            None => Some(MAX_EFFORT.saturating_sub(effort)),
             Some(remaining) => remaining.checked_sub(effort),
         };
         self.0 = remaining.or(self.0);
@@ -161,8 +160,8 @@ mod tests {
     #[test]
     fn the_first_decision_is_made_however_large_and_others_as_long_as_there_is_room() {
         let mut budget = Budget::new();
-        assert!(budget.takes(AT_ONCE * 2) && !budget.takes(1));
+        assert!(budget.takes(MAX_EFFORT * 2) && !budget.takes(1));
         let mut budget = Budget::new();
-        assert!(budget.takes(1) && budget.takes(AT_ONCE - 1) && !budget.takes(1));
+        assert!(budget.takes(1) && budget.takes(MAX_EFFORT - 1) && !budget.takes(1));
     }
 }

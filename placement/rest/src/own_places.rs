@@ -36,7 +36,7 @@ fn right(own: &OwnPlace) -> Attributes {
     }
 }
 
-/// The right in the form for admission.
+/// The right to write the place, in the form for admission.
 pub fn needed(own: &OwnPlace) -> Right {
     let Attributes {
         verb,

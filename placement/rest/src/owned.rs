@@ -85,7 +85,7 @@ pub(super) fn advice(engine: &Arc<Engine>, catalog: &Arc<Catalog>) -> Subresourc
     }
 }
 
-/// The `binding` subresource of Berth's own form.
+/// The `binding` subresource in Berth's own form, whose body is a Binding.
 pub(super) fn binding(binder: &Binder, about: About, namespaced: bool) -> Subresource {
     Subresource {
         name: "binding",

@@ -41,9 +41,9 @@ impl Reviews {
             worlds.push(self.world(dialect, "Live").await?);
         }
         self.may_read(call, &worlds, &steps, now).await?;
-        let planned = answer(&self.catalog, worlds, &steps, query, now);
+        let result = answer(&self.catalog, worlds, &steps, query, now);
         budget::wanted()?;
-        let plan = match planned {
+        let plan = match result {
             Ok(plan) => plan,
             Err(NoPlan::Problems(errors)) => return Err(invalid(errors)),
             Err(NoPlan::Fault(fault)) => return Err(Status::internal(fault)),
@@ -89,21 +89,21 @@ impl Reviews {
                 }
                 let version = self.catalog.version_of(key.resource).unwrap_or(config::VERSION);
                 // A user who may read all objects of the resource, everywhere or in the namespace,
-                // needs no check for each object. A drain may change thousands of objects, for which
-                // only these two checks are made.
-                let mut wanted = vec![everywhere];
+                // needs no check for each object. Beyond the limit, only these two checks are made, since
+                // a drain may change thousands of objects.
+                let mut keys_to_check = vec![everywhere];
                 if !key.namespace.is_empty() {
-                    wanted.push(in_namespace);
+                    keys_to_check.push(in_namespace);
                 }
                 if checks < CHECK_LIMIT {
-                    wanted.push(key);
+                    keys_to_check.push(key);
                 }
                 checks += 1;
                 let mut answer = Ok(());
-                for wanted in wanted {
-                    answer = call.require(hidden::get(&wanted, version)).await;
+                for key in keys_to_check {
+                    answer = call.require(hidden::get(&key, version)).await;
                     if answer.is_ok() {
-                        readable.insert(wanted);
+                        readable.insert(key);
                         break;
                     }
                 }

@@ -4,7 +4,7 @@
 //! To a reader, the objects look computed at each read: a list first waits until all earlier
 //! acknowledged writes are shown. Revisions are a sequence of this process that begins at the time of
 //! its start in microseconds, so that a revision of another process (or of this one before a restart)
-//! is recognised.
+//! is not mistaken for one of this sequence.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub const DECISIONS: GroupResource = GroupResource::new(GROUP, "decisions");
 pub const CLUSTER_DECISIONS: GroupResource = GroupResource::new(GROUP, "clusterdecisions");
 
 /// Longest wait of a read for the updater, which normally needs milliseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// The store of virtual objects, which only the updater writes.
 pub struct Projection {
@@ -66,7 +66,7 @@ impl Projection {
     }
 
     /// Numbers of Decisions, by system, phase and agreement. The updater maintains them, so that this call
-    /// counts nothing.
+    /// is cheap.
     #[must_use]
     pub fn tallies(&self) -> Tallies {
         self.tallies.lock().clone()
@@ -87,8 +87,8 @@ impl Projection {
     /// Waits until every write that any server acknowledged before this call is shown.
     ///
     /// # Errors
-    /// `Unavailable` when the wait takes longer than ten seconds, or when a shared store does not return its
-    /// revision.
+    /// `Unavailable` when the engine or the updater needs longer than ten seconds, or when a shared store
+    /// does not return its revision.
     pub async fn caught_up(&self) -> Result<(), StoreError> {
         // No objects of this resource are stored, but the answer has the newest revision of the store.
         // This process may be behind that revision, since another server may have written.
@@ -104,7 +104,7 @@ impl Projection {
             .await
             .map_err(|behind| StoreError::Unavailable(behind.to_string()))?;
         self.awaited.notify_one();
-        match tokio::time::timeout(PATIENCE, shown.wait_for(is_there)).await {
+        match tokio::time::timeout(MAX_WAIT, shown.wait_for(is_there)).await {
             Ok(Ok(_)) => Ok(()),
             _ => Err(StoreError::Unavailable(format!(
                 "virtual objects have not caught up with revision {wanted}"

@@ -20,7 +20,7 @@ pub const CLUSTER_RECORDS: GroupResource = GroupResource::new(GROUP, "clusterdec
 pub const MOST_BYTES: usize = 32 * 1024 * 1024;
 
 /// Effort of reading and reporting a record, in bytes that could be parsed in the same time.
-const EACH: usize = 4 * 1024;
+const EFFORT_PER_RECORD: usize = 4 * 1024;
 
 /// The resource of records in `namespace`; if `namespace` is empty, of records of ClusterDecisions.
 #[must_use]
@@ -37,7 +37,7 @@ pub const fn resource_of(namespace: &str) -> GroupResource {
 pub struct Bounds {
     /// Highest number of records of each decision; 0 stores none.
     pub per_decision: usize,
-    /// Age of the oldest record; zero is any age.
+    /// Highest age of a record; zero means no limit.
     pub max_age: Duration,
     /// Highest number of bytes of all records together.
     pub bytes: usize,
@@ -65,7 +65,7 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// The token.
+    /// The medium as a token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ pub(super) struct HistoryReader(pub(super) Records);
 #[async_trait]
 impl SubresourceHandler for HistoryReader {
     fn effort(&self, _: &RequestInfo) -> usize {
-        EACH.saturating_mul(self.0.bounds.per_decision)
+        EFFORT_PER_RECORD.saturating_mul(self.0.bounds.per_decision)
     }
 
     /// The history of a decision, which may be unknown or deleted: then there are no records, or only
@@ -103,7 +103,7 @@ impl SubresourceHandler for HistoryReader {
         let resource = resource_of(&call.namespace);
         let stored = self.0.store.list(resource, At::Latest).await;
         let stored = stored.map_err(|error| Status::unavailable(error.to_string(), 1))?;
-        let mut records = of(&stored, &call.namespace, &call.name);
+        let mut records = records_of(&stored, &call.namespace, &call.name);
         let more = records.len().saturating_sub(limit);
         records.drain(..more);
         Ok(Reply::Document(Arc::new(HistoryReport {
@@ -134,7 +134,7 @@ fn limit(query: &Query) -> Result<usize, Status> {
 
 /// The records of `decision` in `namespace`, oldest first. The name of a record consists of the decision's
 /// name and an increasing number.
-fn of(stored: &Collection, namespace: &str, decision: &str) -> Vec<Arc<Object>> {
+fn records_of(stored: &Collection, namespace: &str, decision: &str) -> Vec<Arc<Object>> {
     let prefix = format!("{decision}.");
     let after = Name::new(namespace, &prefix);
     let in_namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
@@ -153,7 +153,7 @@ struct HistoryReport {
     medium: Medium,
     bounds: Bounds,
     records: Vec<Arc<Object>>,
-    /// Number of older records.
+    /// Number of older records that are left out.
     more: usize,
 }
 

@@ -23,7 +23,7 @@ use super::observed::AgreementText;
 use super::tallies::Tally;
 
 /// A rendered Target or Decision, and the instant at which time alone may change it.
-pub(crate) struct RenderedDecision {
+pub(crate) struct RenderedObject {
     pub(crate) value: Value,
     pub(crate) due_at: Option<Timestamp>,
 }
@@ -54,7 +54,7 @@ pub(crate) fn source_ref(object: &Object, kind: &str) -> SourceRef {
     }
 }
 
-/// An object of this crate as a tree, the form for a store.
+/// `object` as a tree of JSON values, the form for a store.
 pub fn tree<T: Serialize>(object: &Manifest<T>) -> Value {
     serde_json::to_value(object).expect("names, texts and numbers are JSON")
 }
@@ -78,7 +78,7 @@ pub(crate) fn target(
     view: &TargetView,
     now: Timestamp,
     old: Option<&Object>,
-) -> RenderedDecision {
+) -> RenderedObject {
     let source = view.object.meta();
     let mut metadata = metadata(source, "Target", "", name);
     labels(&mut metadata, &view.labels);
@@ -100,7 +100,7 @@ pub(crate) fn target(
             conditions: Some(vec![ready]),
         }),
     };
-    RenderedDecision {
+    RenderedObject {
         value: tree(&Manifest::new("Target", metadata, body)),
         due_at: view.due_at,
     }
@@ -128,24 +128,24 @@ pub(crate) struct DemandRow<'a> {
     pub(crate) demand: &'a Key,
     pub(crate) view: DemandView,
     /// Decision that Berth would make, where it is known.
-    pub(crate) decided: Option<&'a Decision>,
+    pub(crate) decision: Option<&'a Decision>,
     /// Agreement with the other scheduler, where Berth observes.
-    pub(crate) observed: Option<AgreementText>,
+    pub(crate) agreement: Option<AgreementText>,
     /// The sentence about the contest, where Berth leaves the decision to another writer.
-    pub(crate) contested: Option<Arc<str>>,
+    pub(crate) contest: Option<Arc<str>>,
     pub(crate) now: Timestamp,
 }
 
-/// The Decision about `shown`. A demand that is unbound, or may be invalid, is decided to find its
-/// phase: Pending, Unschedulable or Invalid.
-pub(crate) fn decision(shown: DemandRow<'_>, old: Option<&Object>) -> (RenderedDecision, Tally) {
-    let standing = DemandPhase::of(&shown);
+/// The Decision about `shown`, and its properties for counting. A pending, possibly invalid or releasing
+/// demand is decided, to find its phase and the reasons.
+pub(crate) fn decision(shown: DemandRow<'_>, old: Option<&Object>) -> (RenderedObject, Tally) {
+    let state = DemandPhase::of(&shown);
     let DemandRow {
         snapshot,
         demand,
         view,
-        observed,
-        contested,
+        agreement,
+        contest,
         now,
         ..
     } = shown;
@@ -166,19 +166,19 @@ pub(crate) fn decision(shown: DemandRow<'_>, old: Option<&Object>) -> (RenderedD
         metadata.insert("generation".to_owned(), source.generation().into());
     }
     let since = Since::new(old, source, now);
-    let mut conditions = vec![standing.bound(&since)];
+    let mut conditions = vec![state.bound_condition(&since)];
     let mut tally = Tally {
-        phase: standing.phase.as_str(),
+        phase: state.phase.as_str(),
         agrees: "",
     };
-    let (mut due_at, mut would_change) = (standing.due_at, None);
-    if let Some(agreement) = observed {
+    let (mut due_at, mut would_change) = (state.due_at, None);
+    if let Some(agreement) = agreement {
         conditions.push(since.condition(AGREES, agreement.status, agreement.reason, &agreement.message));
         would_change = agreement.would_change;
         tally.agrees = agreement.status;
         due_at = due_at.into_iter().chain(agreement.due_at).min();
     }
-    if let Some(text) = contested {
+    if let Some(text) = contest {
         conditions.push(since.condition("Contested", "True", "OtherWriter", &text));
     }
     let body = decision::Decision {
@@ -187,23 +187,23 @@ pub(crate) fn decision(shown: DemandRow<'_>, old: Option<&Object>) -> (RenderedD
             source_ref: source_ref(&view.object, view.kind),
         }),
         status: Some(DecisionStatus {
-            phase: standing.phase.as_str().into(),
-            reason: present(&standing.reason),
-            message: present(&standing.message),
+            phase: state.phase.as_str().into(),
+            reason: present(&state.reason),
+            message: present(&state.message),
             wanted: view.wanted,
-            amount: view.amount.map(divided),
-            decisions: placed(&view.placed),
-            rejections: filled(standing.rejections),
+            amount: view.amount.map(divided_amount),
+            decisions: cluster_bindings(&view.placed),
+            rejections: filled(state.rejections),
             would_change,
             conditions: Some(conditions),
         }),
     };
     let value = tree(&Manifest::new(kind, metadata, body));
-    (RenderedDecision { value, due_at }, tally)
+    (RenderedObject { value, due_at }, tally)
 }
 
 /// `status.amount`.
-fn divided(amount: Amount) -> DividedAmount {
+fn divided_amount(amount: Amount) -> DividedAmount {
     let Amount { name, wanted, placed } = amount;
     DividedAmount {
         name: name.into(),
@@ -213,16 +213,16 @@ fn divided(amount: Amount) -> DividedAmount {
 }
 
 /// `status.decisions[]`.
-pub(crate) fn placed(placed: &[PlacedCluster]) -> Vec<ClusterBinding> {
+pub(crate) fn cluster_bindings(placed: &[PlacedCluster]) -> Vec<ClusterBinding> {
     let placed = placed.iter();
     placed
-        .map(|at| ClusterBinding {
-            cluster_name: Arc::clone(&at.cluster_name),
-            reason: at.reason.clone().into(),
-            score: at.score,
-            amount: at.amount,
-            state: present(&at.state),
-            leaving: at.leaving.then_some(true),
+        .map(|place| ClusterBinding {
+            cluster_name: Arc::clone(&place.cluster_name),
+            reason: place.reason.clone().into(),
+            score: place.score,
+            amount: place.amount,
+            state: present(&place.state),
+            leaving: place.leaving.then_some(true),
         })
         .collect()
 }
@@ -242,7 +242,7 @@ impl DemandPhase {
         let DemandRow { snapshot, view, .. } = shown;
         let phase = match view.phase {
             Phase::Pending | Phase::Invalid => {
-                let own_decision = match shown.decided {
+                let own_decision = match shown.decision {
                     Some(_) => None,
                     None => snapshot
                         .decide(shown.demand, None, shown.now)
@@ -251,8 +251,8 @@ impl DemandPhase {
                 let is_conclusive = |decision: &&Decision| {
                     view.phase == Phase::Pending || decision.outcome == Outcome::Invalid
                 };
-                if let Some(decision) = shown.decided.or(own_decision.as_ref()).filter(is_conclusive) {
-                    return Self::decided(snapshot, decision);
+                if let Some(decision) = shown.decision.or(own_decision.as_ref()).filter(is_conclusive) {
+                    return Self::from_decision(snapshot, decision);
                 }
                 view.by_number()
             }
@@ -264,7 +264,7 @@ impl DemandPhase {
                 if let Some(decision) = own_decision {
                     return Self {
                         phase: Phase::Releasing,
-                        ..Self::decided(snapshot, &decision)
+                        ..Self::from_decision(snapshot, &decision)
                     };
                 }
                 Phase::Releasing
@@ -300,7 +300,7 @@ impl DemandPhase {
     }
 
     /// Condition `Bound`.
-    fn bound(&self, since: &Since<'_>) -> Condition {
+    fn bound_condition(&self, since: &Since<'_>) -> Condition {
         let status = match self.phase {
             Phase::Bound => "True",
             _ => "False",
@@ -313,7 +313,7 @@ impl DemandPhase {
     }
 
     /// State of an unbound demand, from the scheduler's decision.
-    fn decided(snapshot: &Snapshot, decision: &Decision) -> Self {
+    fn from_decision(snapshot: &Snapshot, decision: &Decision) -> Self {
         let phase = match decision.outcome {
             Outcome::Unschedulable => Phase::Unschedulable,
             Outcome::Invalid => Phase::Invalid,

@@ -41,7 +41,7 @@ pub(crate) struct ResolvedDemand {
     pub(crate) demand: Key,
 }
 
-/// The answer while the engine is behind.
+/// The status of requests while the engine is `behind`.
 pub fn behind(behind: &Behind) -> Status {
     Status::unavailable(behind.to_string(), RETRY_AFTER)
 }
@@ -103,7 +103,7 @@ impl About {
     /// The effort of the decision on `name` in `namespace` and of its report, as far as it is known in
     /// advance. The unit is bytes that could be parsed in the same time.
     pub(crate) fn effort(self, engine: &Engine, namespace: &str, name: &str) -> usize {
-        let of = || {
+        let known = || {
             let snapshot = engine.snapshot(self.dialect(name)?)?;
             let demand = self.demand(&snapshot, namespace, name)?;
             let inventory = &snapshot.inventory;
@@ -114,7 +114,7 @@ impl About {
                     .saturating_add(judged.saturating_mul(JUDGING)),
             )
         };
-        of().unwrap_or_else(|| effort(engine))
+        known().unwrap_or_else(|| effort(engine))
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Question {
     pub demand: Key,
     /// The demand's object, unless it is in the world or among `objects`.
     pub object: Option<Arc<Object>>,
-    /// The instant to decide for.
+    /// The instant of the decision.
     pub now: Timestamp,
 }
 

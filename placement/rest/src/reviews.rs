@@ -12,7 +12,7 @@ use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::Value;
 
 use super::hidden;
-use super::live::live;
+use super::live::live_world;
 use super::review::{self, Question};
 
 /// Answers reviews.
@@ -42,7 +42,7 @@ impl Computed for Reviews {
     async fn create(&self, call: &Call, mut body: Value) -> Result<Reply, Status> {
         let name = body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let invalid = |errors: Vec<FieldError>| Status::invalid(GROUP, self.kind, &name, &errors);
-        self.stay(&call.namespace, &mut body["spec"]);
+        self.set_namespaces(&call.namespace, &mut body["spec"]);
         let now = body["spec"]["at"]
             .as_str()
             .and_then(time::parse)
@@ -51,13 +51,13 @@ impl Computed for Reviews {
             return self.plan(call, body, now).await;
         }
         let demand = self.demand(&body["spec"], now).map_err(invalid)?;
-        within(&call.namespace, &demand).map_err(|error| invalid(vec![error]))?;
+        check_namespace(&call.namespace, &demand).map_err(|error| invalid(vec![error]))?;
         let mode = body["spec"]["inventory"].as_str().unwrap_or("Live");
         authorize(call, &demand, mode).await?;
         let world = self.world(&demand.dialect, mode).await?;
         if demand.object.is_some() && world.get(&demand.key).is_some() {
             // The report also shows the state of the stored object of that name.
-            readable(call, &demand).await?;
+            check_readable(call, &demand).await?;
         }
         let question = Question {
             world,
@@ -80,7 +80,7 @@ impl Computed for Reviews {
 
 impl Reviews {
     /// Moves objects without a namespace to the namespace of a namespaced review.
-    fn stay(&self, namespace: &str, spec: &mut Value) {
+    fn set_namespaces(&self, namespace: &str, spec: &mut Value) {
         if namespace.is_empty() {
             return;
         }
@@ -187,13 +187,13 @@ impl Reviews {
         if mode == "Provided" {
             return Ok(World::empty(Arc::clone(dialect)));
         }
-        live(&self.engine, dialect).await
+        live_world(&self.engine, dialect).await
     }
 }
 
 /// Checks that a review in `namespace` is about an object in it, or about the namespace itself. A review
 /// without a namespace may be about any object.
-fn within(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
+fn check_namespace(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
     let key = &demand.key;
     let itself = key.resource == GroupResource::new("", "namespaces") && *key.name == *namespace;
     if namespace.is_empty() || itself || *key.namespace == *namespace {
@@ -209,11 +209,11 @@ fn within(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
 }
 
 /// Checks the rights of the caller. A review by reference needs `get` on the source. A review of the
-/// live world needs `list targets`, except a review of one namespace: users with the right to explain
+/// live world needs `list targets`, except a review of one namespace: users who may create reviews
 /// there see the targets in reports about that namespace.
 async fn authorize(call: &Call, demand: &Demand, mode: &str) -> Result<(), Status> {
     if demand.object.is_none() {
-        readable(call, demand).await?;
+        check_readable(call, demand).await?;
     }
     if mode == "Provided" || !call.namespace.is_empty() {
         return Ok(());
@@ -229,8 +229,8 @@ async fn authorize(call: &Call, demand: &Demand, mode: &str) -> Result<(), Statu
     .await
 }
 
-/// Whether the caller may read the stored object.
-async fn readable(call: &Call, demand: &Demand) -> Result<(), Status> {
+/// Checks that the caller may read the stored object.
+async fn check_readable(call: &Call, demand: &Demand) -> Result<(), Status> {
     let mut kinds = demand.dialect.demands().iter();
     let version = kinds
         .find(|kind| kind.resource == demand.key.resource)

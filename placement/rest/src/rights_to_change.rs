@@ -15,8 +15,8 @@ use super::own_places;
 /// as missing.
 const CHECK_LIMIT: usize = 60;
 
-/// Marks each set that the user of `call` may make, and hides objects that the user may not read. Of sets of
-/// equal size, the sets that the user may make come first. `demand` is the subject of the advice.
+/// Records for each set whether the user of `call` may make it, and hides objects that the user may not read.
+/// Of sets of equal size, the sets that the user may make come first. `demand` is the subject of the advice.
 ///
 /// # Errors
 /// When the user's rights cannot be checked.
@@ -141,7 +141,7 @@ impl Rights<'_> {
     }
 }
 
-/// Change of an object that the caller may not read.
+/// Sentence about the change of an object that the caller may not read.
 fn would_have_to_change(patches: &[Patch], key: &Key) -> String {
     let patch = patches.iter().find(|patch| patch.key == *key);
     let object = patch.map_or_else(

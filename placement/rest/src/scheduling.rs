@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::advice::ask;
 use super::head::head;
-use super::live::live;
+use super::live::live_world;
 use super::resolve::{About, ResolvedDemand};
 use super::{hidden, rights_to_change};
 
@@ -47,7 +47,7 @@ impl SubresourceHandler for Scheduling {
             false => (snapshot, None),
             // The report and the advice are of one world, so that both have the same objects.
             true => {
-                let world = live(&self.engine, &snapshot.dialect).await?;
+                let world = live_world(&self.engine, &snapshot.dialect).await?;
                 let short = self.advice(call, &world, &demand).await?;
                 (world.snapshot().clone(), Some(short))
             }
@@ -59,7 +59,7 @@ impl SubresourceHandler for Scheduling {
         }
         hidden::hide(call, &self.engine, &self.catalog, &mut writes).await?;
         Ok(Reply::Document(Arc::new(ExplainedDecision {
-            others: others(&self.engine, &snapshot, &demand),
+            warning: warning(&self.engine, &snapshot, &demand),
             places: Places::of(&*snapshot.inventory, &decision),
             snapshot,
             decision,
@@ -70,8 +70,8 @@ impl SubresourceHandler for Scheduling {
     }
 }
 
-/// Warnings about other schedulers that decide `demand`.
-fn others(engine: &Engine, snapshot: &Snapshot, demand: &Key) -> Option<String> {
+/// Warning that another scheduler decides `demand`, or contests the decision.
+fn warning(engine: &Engine, snapshot: &Snapshot, demand: &Key) -> Option<String> {
     let dialect = snapshot.dialect.name();
     if let Some(text) = engine.contest(dialect, demand) {
         return Some(text.to_string());
@@ -160,8 +160,8 @@ struct ExplainedDecision {
     places: Places,
     /// Writes of a binding, with the parts that the caller may see.
     writes: Vec<Value>,
-    /// Warnings about other schedulers.
-    others: Option<String>,
+    /// Warning about another scheduler.
+    warning: Option<String>,
     /// Advice, where it was requested.
     advice: Option<Value>,
     choice: Choice,
@@ -169,11 +169,11 @@ struct ExplainedDecision {
 
 /// Placeholder for the candidates, which are many and are written separately.
 #[derive(Serialize)]
-struct Hole;
+struct Placeholder;
 
 /// Text of the placeholder. The first occurrence is the right one: no earlier field is null, and quotes in
 /// texts are escaped.
-const HOLE: &[u8] = br#""candidates":null"#;
+const PLACEHOLDER: &[u8] = br#""candidates":null"#;
 
 impl ExplainedDecision {
     fn view(&self) -> View<'_> {
@@ -208,20 +208,22 @@ impl Document for ExplainedDecision {
             with_reasons: self.choice.reasons == Reasons::All,
         };
         let mut status: Report<_, _, &Value> =
-            view.report(self.snapshot.revision.0, Hole, self.writes.as_slice());
+            view.report(self.snapshot.revision.0, Placeholder, self.writes.as_slice());
         status.remaining_candidates = Some(rest).filter(|&rest| rest > 0);
         status.reason_counts = (self.choice.reasons == Reasons::Counts)
             .then(|| report::reason_counts(&*self.snapshot.inventory, &self.decision));
-        status.warnings.extend(self.others.clone());
+        status.warnings.extend(self.warning.clone());
         status.advice = self.advice.as_ref();
         let object = manifest(&self.snapshot, &self.decision, status);
-        let around = serde_json::to_vec(&object).map_err(|error| Status::internal(error.to_string()))?;
-        let places = around.windows(HOLE.len()).position(|part| part == HOLE);
-        let end = places.ok_or_else(|| Status::internal("a report without candidates"))? + HOLE.len();
-        let mut out = Vec::with_capacity(around.len());
-        out.extend_from_slice(&around[..end - "null".len()]);
+        let frame = serde_json::to_vec(&object).map_err(|error| Status::internal(error.to_string()))?;
+        let places = frame
+            .windows(PLACEHOLDER.len())
+            .position(|part| part == PLACEHOLDER);
+        let end = places.ok_or_else(|| Status::internal("a report without candidates"))? + PLACEHOLDER.len();
+        let mut out = Vec::with_capacity(frame.len());
+        out.extend_from_slice(&frame[..end - "null".len()]);
         candidates.write(&mut out)?;
-        out.extend_from_slice(&around[end..]);
+        out.extend_from_slice(&frame[end..]);
         Ok(out)
     }
 
@@ -249,7 +251,7 @@ impl Document for ExplainedDecision {
 pub(crate) fn decide(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Result<Decision, Status> {
     match snapshot.decide(demand, None, now) {
         Some(Ok(decision)) => Ok(decision),
-        // Nothing was chosen, so nothing can be refused.
+        // No target was chosen, so that none can be refused.
         Some(Err(refused)) => Err(Status::internal(berth_apimachinery::field::aggregate(
             &refused.errors,
         ))),

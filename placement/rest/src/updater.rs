@@ -23,14 +23,14 @@ use tokio::time::Instant;
 
 pub use self::alarms::Alarms;
 use self::following::SubjectIndex;
-use self::make::{Maker, MissingObject, ObjectDraft, VirtualObjects};
+use self::make::{Maker, ObjectDraft, RenderRequest, VirtualObjects};
 use super::observed::Budget;
 use super::projection::Projection;
 
 /// Time for which changes are collected while no reader waits for them. If an object is created and bound
 /// within this time, both changes are shown in one step, and the updater does not decide the object in
 /// between.
-const TOGETHER: Duration = Duration::from_millis(20);
+const GATHER_TIME: Duration = Duration::from_millis(20);
 /// Shortest delay before the next update of an object that is already due by time.
 pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
@@ -58,8 +58,8 @@ pub(super) fn spawn(projection: Arc<Projection>, grace: Duration) -> JoinHandle<
         shown: HashMap::new(),
         alarms: Alarms::default(),
         modes: HashMap::new(),
-        waiting: BTreeMap::new(),
-        rest: Instant::now(),
+        postponed: BTreeMap::new(),
+        next_comparison: Instant::now(),
     };
     tokio::spawn(updater.run())
 }
@@ -74,9 +74,9 @@ struct Updater {
     /// The state of each dialect at the last check.
     modes: HashMap<&'static str, Mode>,
     /// The observed demands whose comparison is postponed, by dialect.
-    waiting: BTreeMap<&'static str, BTreeSet<Key>>,
-    /// Time until which the next comparisons wait, so that other work has half of the time.
-    rest: Instant,
+    postponed: BTreeMap<&'static str, BTreeSet<Key>>,
+    /// Time of the next comparisons, so that other work has half of the time.
+    next_comparison: Instant,
 }
 
 /// State of a dialect that may change every observed decision without a folded change.
@@ -100,9 +100,9 @@ impl Updater {
                     let batch = self.subscription.next().await;
                     self.take_in(batch).await;
                 }
-                () = self.projection.wake.notified() => self.ring().await,
-                () = tokio::time::sleep(pause) => self.ring().await,
-                () = tokio::time::sleep_until(self.rest), if !self.waiting.is_empty() => self.compare().await,
+                () = self.projection.wake.notified() => self.update_due().await,
+                () = tokio::time::sleep(pause) => self.update_due().await,
+                () = tokio::time::sleep_until(self.next_comparison), if !self.postponed.is_empty() => self.compare().await,
             }
         }
     }
@@ -112,7 +112,7 @@ impl Updater {
         if self.projection.is_ready() {
             tokio::select! {
                 () = self.projection.awaited.notified() => {}
-                () = tokio::time::sleep(TOGETHER) => {}
+                () = tokio::time::sleep(GATHER_TIME) => {}
             }
         }
     }
@@ -132,7 +132,7 @@ impl Updater {
 
     /// Renders again the objects that are due by time, and the Decisions of dialects whose mode has changed
     /// without a stored change.
-    async fn ring(&mut self) {
+    async fn update_due(&mut self) {
         let mut due = self.alarms.take(self.projection.engine.clock().now());
         for dialect in self.changed_modes() {
             let demands = self
@@ -176,7 +176,7 @@ impl Updater {
     /// Makes some of the postponed comparisons.
     async fn compare(&mut self) {
         let start = Instant::now();
-        let Some(mut entry) = self.waiting.first_entry() else {
+        let Some(mut entry) = self.postponed.first_entry() else {
             return;
         };
         let dialect = *entry.key();
@@ -194,7 +194,7 @@ impl Updater {
         if let Some(snapshot) = snapshot {
             self.renew(dialect, snapshot, subjects).await;
         }
-        self.rest = Instant::now() + start.elapsed();
+        self.next_comparison = Instant::now() + start.elapsed();
     }
 
     /// The marked subjects; where all are marked, both the present and the former subjects.
@@ -230,9 +230,9 @@ impl Updater {
         }
         let now = self.projection.engine.clock().now();
         let known = self.shown.entry(dialect).or_default();
-        let subjects: Vec<MissingObject> = subjects
+        let requests: Vec<RenderRequest> = subjects
             .into_iter()
-            .map(|subject| MissingObject {
+            .map(|subject| RenderRequest {
                 name: known.name(&subject),
                 compared: known.compared(&subject),
                 subject,
@@ -248,7 +248,7 @@ impl Updater {
             now,
         };
         let making = tokio::task::spawn_blocking(move || {
-            let drafts = subjects.into_iter().map(|demanded| maker.make(demanded));
+            let drafts = requests.into_iter().map(|request| maker.make(request));
             drafts.collect::<Vec<_>>()
         });
         match making.await {
@@ -262,7 +262,7 @@ impl Updater {
     fn store(&mut self, dialect: &'static str, drafts: Vec<ObjectDraft>, now: Timestamp) {
         let shown = VirtualObjects::of(&self.projection);
         let known = self.shown.entry(dialect).or_default();
-        let mut waiting = self.waiting.remove(dialect).unwrap_or_default();
+        let mut postponed = self.postponed.remove(dialect).unwrap_or_default();
         let mut tallies = self.projection.tallies.lock();
         let mut steps = Vec::new();
         for rendered in drafts {
@@ -277,9 +277,9 @@ impl Updater {
             };
             known.put(&rendered, |tally, by| tallies.add(dialect, tally, by));
             if let Subject::Demand(demand) = &rendered.subject {
-                match rendered.waits {
-                    true => drop(waiting.insert(demand.clone())),
-                    false => drop(waiting.remove(demand)),
+                match rendered.is_postponed {
+                    true => drop(postponed.insert(demand.clone())),
+                    false => drop(postponed.remove(demand)),
                 }
             }
             let ObjectDraft {
@@ -308,8 +308,8 @@ impl Updater {
             }
         }
         drop(tallies);
-        if !waiting.is_empty() {
-            self.waiting.insert(dialect, waiting);
+        if !postponed.is_empty() {
+            self.postponed.insert(dialect, postponed);
         }
         if let Err(error) = self.projection.store.commit(&steps) {
             tracing::error!(dialect, %error, "cannot cache Decisions and Targets; those served are out of date until the next change");

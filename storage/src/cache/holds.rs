@@ -16,7 +16,7 @@ const HOLD_TIME: Duration = Duration::from_mins(5);
 /// Highest memory of objects that only held lists need, in bytes.
 const HOLD_BYTES: u64 = 64 << 20;
 /// Highest number of held lists: their own tree nodes are not counted in bytes.
-const MOST_LISTS: usize = 1024;
+const MAX_LISTS: usize = 1024;
 
 struct RevisionHold {
     resource: GroupResource,
@@ -29,8 +29,8 @@ struct RevisionHold {
 }
 
 impl RevisionHold {
-    /// Returns the bytes that only this list needs: at most the bytes of objects that were replaced or
-    /// deleted since.
+    /// Returns the highest number of bytes that only this list can need: its burden when the hold began, and
+    /// the bytes of objects that were replaced or deleted since.
     fn bytes(&self, state: &State) -> u64 {
         let now = state.shelf(self.resource).map_or(0, Shelf::superseded);
         self.burden + now.saturating_sub(self.superseded)
@@ -62,7 +62,7 @@ impl Holds {
             superseded: state.shelf(resource).map_or(0, Shelf::superseded),
             burden,
         });
-        let dropped = overdue(&mut holds, state);
+        let dropped = take_overdue(&mut holds, state);
         drop(holds);
         // The lists are freed after unlocking: dropping a large list takes some time.
         drop(dropped);
@@ -90,19 +90,20 @@ impl Holds {
             if holds.is_empty() {
                 return;
             }
-            overdue(&mut holds, state)
+            take_overdue(&mut holds, state)
         };
         drop(dropped);
     }
 }
 
-/// Removes the lists that are too old, and the oldest ones while the total exceeds the budget.
-fn overdue(holds: &mut VecDeque<RevisionHold>, state: &State) -> Vec<RevisionHold> {
+/// Removes the lists that are too old, and the oldest ones while the total exceeds the budget; returns the
+/// removed lists.
+fn take_overdue(holds: &mut VecDeque<RevisionHold>, state: &State) -> Vec<RevisionHold> {
     let now = Instant::now();
     let mut dropped = Vec::new();
     while let Some(oldest) = holds.front() {
         let is_expired = now.duration_since(oldest.since) >= HOLD_TIME;
-        if !is_expired && holds.len() <= MOST_LISTS && total(holds, state) <= HOLD_BYTES {
+        if !is_expired && holds.len() <= MAX_LISTS && total(holds, state) <= HOLD_BYTES {
             break;
         }
         dropped.extend(holds.pop_front());

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::source::Scope;
 
-/// Channels that wake waiters. Each has the newest revision; sending one without waiters is cheap.
+/// Channels that wake waiters. Each has the newest revision; a channel without waiters is cheap.
 pub(crate) struct Wake {
     any: watch::Sender<Revision>,
     each: Mutex<HashMap<GroupResource, watch::Sender<Revision>>>,
@@ -42,25 +42,25 @@ impl Wake {
     pub(crate) fn wake(&self, resources: impl IntoIterator<Item = GroupResource>, revision: Revision) {
         // The senders (shared pointers) are cloned first, so that a subscriber never waits for a long loop of
         // notifications.
-        let bells: Vec<_> = {
+        let senders: Vec<_> = {
             let each = self.each.lock();
             resources
                 .into_iter()
                 .filter_map(|resource| each.get(&resource).cloned())
                 .collect()
         };
-        for bell in bells {
-            ring(&bell, revision);
+        for sender in senders {
+            notify(&sender, revision);
         }
-        ring(&self.any, revision);
+        notify(&self.any, revision);
     }
 }
 
 /// Sets a revision, but never a lower one: two writers may notify in another order than they published, and a
 /// waiter for a revision must not miss it. An omitted notification is covered by the notification with the
 /// higher revision.
-fn ring(bell: &watch::Sender<Revision>, revision: Revision) {
-    bell.send_if_modified(|at| {
+fn notify(sender: &watch::Sender<Revision>, revision: Revision) {
+    sender.send_if_modified(|at| {
         let newer = revision > *at;
         *at = revision.max(*at);
         newer

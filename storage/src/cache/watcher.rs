@@ -20,22 +20,22 @@ pub(crate) struct Watcher {
     /// Revision up to which the watcher has every change. It is atomic because `revision` raises it when no
     /// event is pending.
     cursor: AtomicU64,
-    woken: Receiver<Revision>,
+    receiver: Receiver<Revision>,
 }
 
 impl Watcher {
-    /// Creates a watcher of the changes of `scope` in `state` after `after`, which `woken` wakes.
+    /// Creates a watcher of the changes of `scope` in `state` after `after`, which `receiver` wakes.
     pub(crate) fn new(
         state: Arc<ArcSwap<State>>,
         scope: Scope,
         after: Revision,
-        woken: Receiver<Revision>,
+        receiver: Receiver<Revision>,
     ) -> Self {
         Self {
             state,
             scope,
             cursor: AtomicU64::new(after.0),
-            woken,
+            receiver,
         }
     }
 
@@ -61,12 +61,12 @@ impl Watch for Watcher {
         loop {
             // The wake-up is marked as seen before the history is read: a later change wakes again. No event
             // is taken before the wait is over, so dropping this future loses nothing.
-            self.woken.mark_unchanged();
+            self.receiver.mark_unchanged();
             let events = self.take(max.max(1))?;
             if !events.is_empty() {
                 return Ok(events);
             }
-            self.woken.changed().await.map_err(|_closed| closed())?;
+            self.receiver.changed().await.map_err(|_closed| closed())?;
         }
     }
 

@@ -27,7 +27,7 @@ pub async fn a_refused_list_leaves_no_trace(store: Arc<dyn Store>) {
     assert_eq!(store.revision(), revision);
     assert_eq!(store.cached(THINGS).items.len(), 1);
     assert_eq!(value(store.cached(THINGS).get("a", "x").expect("it is there")), 1);
-    nothing(&mut watch).await;
+    no_event(&mut watch).await;
     put(
         &store,
         guarded(create(&thing("a", "later"), 1), fence("f", revision)),
@@ -35,7 +35,7 @@ pub async fn a_refused_list_leaves_no_trace(store: Arc<dyn Store>) {
     .await;
 }
 
-/// Checks that `Expect::Present` and guards refer to the state after the earlier steps.
+/// Checks that `Expect::Present` refers to the state after the earlier steps.
 pub async fn a_step_sees_the_earlier_ones_of_its_list(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let applied = store

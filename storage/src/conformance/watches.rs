@@ -41,7 +41,7 @@ pub async fn changes_come_once_in_order(store: Arc<dyn Store>) {
         Some(created.revision())
     );
     assert!(events.iter().all(|event| event.change.key == key));
-    nothing(&mut watch).await;
+    no_event(&mut watch).await;
 }
 
 /// Checks that a watch from the revision of a list misses no change.
@@ -50,7 +50,7 @@ pub async fn a_watch_replays_what_came_after_its_start(store: Arc<dyn Store>) {
     let missed = put(&store, create(&thing("a", "y"), 2)).await.object.revision();
     let mut watch = watch(&store, Scope::One(THINGS), start);
     assert_eq!(take(&mut watch, 1).await[0].change.revision, missed);
-    nothing(&mut watch).await;
+    no_event(&mut watch).await;
 }
 
 /// Checks that a deletion has its own revision, as the `DELETED` event needs it.
@@ -97,11 +97,11 @@ pub async fn many_resources_come_in_one_order(store: Arc<dyn Store>) {
         let events = take(watch, expected.len()).await;
         let keys: Vec<_> = events.iter().map(|event| event.change.key.clone()).collect();
         assert_eq!(keys, expected);
-        nothing(watch).await;
+        no_event(watch).await;
         assert_eq!(watch.revision(), store.revision());
     }
     let mut none = watch(&store, Scope::Many(Vec::new()), start);
-    nothing(&mut none).await;
+    no_event(&mut none).await;
 }
 
 /// Checks that the caller can limit the number of changes in one batch.
@@ -140,7 +140,7 @@ pub async fn an_update_that_changes_nothing_sends_no_event(store: Arc<dyn Store>
     put(&store, create(&key, 1)).await;
     let mut watch = watch(&store, Scope::All, store.revision());
     put(&store, update(&key, 1, Expect::Present)).await;
-    nothing(&mut watch).await;
+    no_event(&mut watch).await;
 }
 
 /// Checks that `next` may be dropped at any time, as `select!` does.
@@ -174,7 +174,7 @@ pub async fn a_dropped_wait_loses_nothing(store: Arc<dyn Store>) {
     }
     writer.await.expect("the writer ends");
     assert!(revisions.is_sorted_by(|a, b| a < b), "each once, in order");
-    nothing(&mut watch).await;
+    no_event(&mut watch).await;
 }
 
 /// Checks that all watchers share an event, so that its frame is encoded once.
@@ -191,7 +191,7 @@ pub async fn all_watchers_share_the_same_event(store: Arc<dyn Store>) {
     assert!(events.iter().all(|event| Arc::ptr_eq(event, &events[0])));
 }
 
-/// Checks that `revision` is at most the last assigned one, and never decreases.
+/// Checks that the revision of a watch follows the store's, but never passes a pending change.
 pub async fn a_bookmark_never_runs_ahead_of_events(store: Arc<dyn Store>) {
     let start = store.revision();
     let mut watch = watch(&store, Scope::One(THINGS), start);
@@ -256,7 +256,7 @@ pub async fn a_watcher_of_a_quiet_resource_outlives_the_noise(store: Arc<dyn Sto
     for index in 0..20 {
         put(&store, create(&thing("a", &format!("x{index}")), 1)).await;
     }
-    nothing(&mut watch).await;
+    no_event(&mut watch).await;
     put(&store, update(&other("o"), 2, Expect::Present)).await;
     assert_eq!(take(&mut watch, 1).await[0].change.revision, store.revision());
 }

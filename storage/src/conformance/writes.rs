@@ -148,7 +148,7 @@ pub async fn a_delete_answers_the_last_state_at_its_own_revision(store: Arc<dyn 
     assert!(store.cached(THINGS).items.is_empty());
 }
 
-/// Checks that deletes are guarded like updates.
+/// Checks optimistic concurrency of deletes.
 pub async fn a_delete_at_another_revision_conflicts(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await.object.revision();

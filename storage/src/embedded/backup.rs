@@ -1,8 +1,8 @@
 //! Backups: a stream of all records in the form of the file, each with its checksum and its encryption.
 //!
 //! A backup is a copy of one state while the store serves, so it has every write that was acknowledged before
-//! the backup began, and no partial write. It ends with a checksum over all records, so a truncated stream is
-//! always detected.
+//! the backup began, and no partial write. A backup ends with a checksum over all records, so a truncated
+//! stream is always detected.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -121,8 +121,8 @@ impl Backups {
         };
         out.write_all(MAGIC)?;
         let mut buffer = Vec::new();
-        let lasting = snapshot.objects.iter();
-        for (key, object) in lasting.filter(|(key, _)| !self.encryption.is_ephemeral(key.resource)) {
+        let objects = snapshot.objects.iter();
+        for (key, object) in objects.filter(|(key, _)| !self.encryption.is_ephemeral(key.resource)) {
             let name = record::encode_key(key);
             let json = object.bytes();
             let sealed = self.encryption.seal(key.resource, &name, &json);
@@ -167,21 +167,21 @@ fn read(
     input: &mut dyn Read,
     mut take: impl FnMut(Raw) -> Result<(), BackupError>,
 ) -> Result<Totals, BackupError> {
-    let begin = exactly(input, MAGIC.len() as u32)?;
-    if begin.as_deref() != Some(MAGIC) {
+    let magic = exactly(input, MAGIC.len() as u32)?;
+    if magic.as_deref() != Some(MAGIC) {
         return Err(BackupError::NoBackup);
     }
     let (mut count, mut crcs) = (0, 0);
     let mut last = Vec::new();
     let cut_off = || damaged("end", "it was cut off");
     loop {
-        let name = number(input)?.ok_or_else(cut_off)?;
-        if name == 0 {
+        let key_length = number(input)?.ok_or_else(cut_off)?;
+        if key_length == 0 {
             break;
         }
-        let value = number(input)?.ok_or_else(cut_off)?;
-        let key = exactly(input, name)?.ok_or_else(cut_off)?;
-        let value = exactly(input, value)?.ok_or_else(cut_off)?;
+        let value_length = number(input)?.ok_or_else(cut_off)?;
+        let key = exactly(input, key_length)?.ok_or_else(cut_off)?;
+        let value = exactly(input, value_length)?.ok_or_else(cut_off)?;
         let key_text = || record::show_key(&key);
         let record = record::decode(&value).ok_or_else(|| damaged(&key_text(), "it is too short"))?;
         if !record.intact(&key) {

@@ -22,7 +22,7 @@ const BATCH_LISTS: usize = 4096;
 /// Limit of the bytes of new objects in one commit; the list that exceeds it is still included.
 const BATCH_BYTES: usize = 4 << 20;
 /// Shortest interval between two checks of a full disk.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A list of steps, and the channel for the waiting caller.
 pub(crate) struct Request {
@@ -90,7 +90,7 @@ impl Committer {
         }
         if self
             .last_check
-            .is_none_or(|last_check| last_check.elapsed() >= LOOK_AGAIN)
+            .is_none_or(|last_check| last_check.elapsed() >= CHECK_INTERVAL)
         {
             self.make_room();
             self.last_check = Some(Instant::now());
@@ -145,15 +145,15 @@ impl Committer {
             return;
         }
         let mut stage = Stage::new(&self.cache.state());
-        let mut waiting = Vec::with_capacity(batch.len());
+        let mut waiters = Vec::with_capacity(batch.len());
         for Request { steps, reply } in batch {
-            let result = stage.list(&self.fences, &steps);
+            let result = stage.apply(&self.fences, &steps);
             if stage.is_empty() {
                 // The batch has no change yet, so that this refusal or no-op depends on the durable state
                 // alone. A later one may depend on a change of this batch, and waits for the commit.
                 answer(reply, result);
             } else {
-                waiting.push((reply, result));
+                waiters.push((reply, result));
             }
         }
         if stage.is_empty() {
@@ -168,30 +168,30 @@ impl Committer {
                         .map(|(change, _)| bytes_freed(change))
                         .sum::<u64>();
                 }
-                self.publish(stage, waiting);
+                self.publish(stage, waiters);
             }
-            Err(error) => self.fail(&error, waiting),
+            Err(error) => self.fail(&error, waiters),
         }
     }
 
-    fn publish(&mut self, stage: Stage, waiting: Vec<CommitWaiter>) {
-        let touched = stage.touched();
+    fn publish(&mut self, stage: Stage, waiters: Vec<CommitWaiter>) {
+        let changed_resources = stage.changed_resources();
         self.cache.publish(stage.finish(&mut self.fences, &self.limits));
-        waiting
+        waiters
             .into_iter()
             .for_each(|(reply, result)| answer(reply, result));
-        self.cache.wake(touched);
+        self.cache.wake(changed_resources);
     }
 
-    /// Stops writing after an error of the disk. Its content is now uncertain until a restart has read it
-    /// again. Reads continue from memory, which has exactly the acknowledged writes.
-    fn fail(&mut self, error: &StoreError, waiting: Vec<CommitWaiter>) {
+    /// Stops writing after an error of the disk. The content of the disk is now uncertain until a restart has
+    /// read it again. Reads continue from memory, which has exactly the acknowledged writes.
+    fn fail(&mut self, error: &StoreError, waiters: Vec<CommitWaiter>) {
         let why = format!("{error}; writes are refused until the cause is mended and the server restarted");
         // The reason is set before anything else that could fail, such as the log line.
         let why = self.failed.get_or_init(|| why);
         tracing::error!(%error, "commit failed; rejecting all writes until a restart");
         let error = StoreError::Unavailable(why.clone());
-        waiting
+        waiters
             .into_iter()
             .for_each(|(reply, _)| answer(reply, Err(error.clone())));
     }

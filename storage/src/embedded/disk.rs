@@ -38,11 +38,11 @@ const PAGE_CACHE: usize = 2 << 20;
 
 /// Factor of the size above which the file is compacted at the start: [`LARGE`] plus this factor times the
 /// bytes of its records.
-const LOOSE: u64 = 4;
+const SIZE_FACTOR: u64 = 4;
 const LARGE: u64 = 32 << 20;
 
 /// Time limit of the search for a damaged record.
-const SEARCH: Duration = Duration::from_secs(5);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An open database file.
 pub(crate) struct Disk {
@@ -95,7 +95,7 @@ fn name_record(path: &Path, file: &str, encryption: &Arc<Encryption>, error: Sto
     if std::thread::Builder::new().spawn(search).is_err() {
         return error;
     }
-    match found.recv_timeout(SEARCH) {
+    match found.recv_timeout(SEARCH_TIMEOUT) {
         Ok(Err(named @ StoreError::Corrupt { .. })) => named,
         _ => error,
     }
@@ -188,8 +188,8 @@ impl Disk {
                     .ok_or_else(|| corrupt(&self.file, record::show_key(key), "is not what was written"))?;
                 totals.crcs ^= record.crc;
                 totals.count += 1;
-                let twice = table.insert(key.as_slice(), value.as_ref());
-                if twice.map_err(|error| fail(error.into()))?.is_some() {
+                let replaced = table.insert(key.as_slice(), value.as_ref());
+                if replaced.map_err(|error| fail(error.into()))?.is_some() {
                     return Err(corrupt(&self.file, record::show_key(key), "is there twice"));
                 }
             }
@@ -201,7 +201,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Removes the records with these keys, which were never acknowledged: the revision stays.
+    /// Removes the records with these keys: copies that only an ended process could read. The revision stays.
     fn drop_records(&mut self, keys: &[Vec<u8>]) -> Result<(), StoreError> {
         let fail = |error: redb::Error| broken(&self.file, error);
         let mut transaction = self.database.begin_write().map_err(|error| fail(error.into()))?;
@@ -266,7 +266,7 @@ impl Disk {
                 Some(object) => {
                     let json = object.bytes();
                     let sealed = self.encryption.seal(change.key.resource, &key, &json);
-                    let sealed = sealed.map_err(|problem| self.unsealed(&key, &problem))?;
+                    let sealed = sealed.map_err(|problem| self.seal_error(&key, &problem))?;
                     totals.crcs ^= record::encode(&mut buffer, &key, object.revision(), &sealed);
                     totals.count += 1;
                     records.insert(key.as_slice(), buffer.as_slice())
@@ -324,7 +324,7 @@ fn net(changes: &[StagedChange]) -> Vec<Net<'_>> {
 }
 
 impl Disk {
-    fn unsealed(&self, key: &[u8], problem: &str) -> StoreError {
+    fn seal_error(&self, key: &[u8], problem: &str) -> StoreError {
         StoreError::Unavailable(format!("{}: {}: {problem}", self.file, record::show_key(key)))
     }
 }
@@ -364,9 +364,9 @@ fn check_header(path: &Path, file: &str) -> Result<(), StoreError> {
 /// freed space is reused, and the end of the file is returned to the file system only where the second half
 /// is empty. Moving records from the end needs exclusive access to the database. A crash in the meantime
 /// loses nothing: each step is a commit.
-fn compact(file: &str, database: &mut Database, held: u64) -> Result<(), StoreError> {
-    // Tests of a failing file use no file.
-    if size(file) <= LARGE + LOOSE * held {
+fn compact(file: &str, database: &mut Database, record_bytes: u64) -> Result<(), StoreError> {
+    // In tests of a failing file, no file has this name, so that its size is 0.
+    if size(file) <= LARGE + SIZE_FACTOR * record_bytes {
         return Ok(());
     }
     shrink(file, database)
@@ -485,7 +485,7 @@ mod tests {
         disk.write(&last, Revision(3)).unwrap();
         drop(disk);
         let large = size();
-        assert!(large > LARGE + LOOSE * (1 << 20), "{large}");
+        assert!(large > LARGE + SIZE_FACTOR * (1 << 20), "{large}");
         let opened = open(&file, &Arc::default()).unwrap();
         let small = size();
         assert!(small < LARGE / 4, "{large} became {small}");

@@ -28,7 +28,7 @@ struct FaultyFile {
 const NONE: u64 = 0;
 const FULL: u64 = 1;
 const NO_SYNC: u64 = 2;
-/// Free space of a disk on which only the reserve is left.
+/// Failure of a disk that is full, except for the space of the reserve.
 const RESERVE_LEFT: u64 = 3;
 
 impl FaultyFile {

@@ -15,21 +15,21 @@ use crate::encryption::{DecryptionError, Encryption};
 use crate::error::StoreError;
 use crate::state::State;
 
-/// Number of records from which a further thread is used.
-const WORTH_A_THREAD: usize = 512;
+/// Lowest number of records for each thread.
+const MIN_PER_THREAD: usize = 512;
 /// Number of records for each thread that are read before they are parsed and released, so that objects are
 /// adjacent in memory and not between raw records.
-const TOGETHER: usize = 2 * WORTH_A_THREAD;
-/// Limit in bytes of the records that are read at once: see [`TOGETHER`].
-const TOGETHER_BYTES: usize = 16 << 20;
+const RECORDS_PER_THREAD: usize = 2 * MIN_PER_THREAD;
+/// Limit in bytes of the records that are read at once: see [`RECORDS_PER_THREAD`].
+const BATCH_BYTES: usize = 16 << 20;
 
 /// Reason why a record is not an object.
 pub(crate) enum Problem {
     /// The record is damaged.
     Damaged(String),
-    /// The record is undamaged, but its key is missing.
+    /// The record may be undamaged, but it cannot be decrypted with the available keys.
     Sealed(String),
-    /// The record is a copy of another process; its checksum.
+    /// The record is a copy that only another process could read; with the record's checksum.
     Ephemeral(u32),
 }
 
@@ -91,12 +91,12 @@ pub(crate) fn load(
         .map_err(|error| fail(error.into()))?;
     let (mut parsed, mut bytes) = (ParsedRecords::default(), 0);
     let mut read = Batch::default();
-    let together = threads() * TOGETHER;
+    let batch_records = threads() * RECORDS_PER_THREAD;
     for entry in records.iter().map_err(|error| fail(error.into()))? {
         let (key, value) = entry.map_err(|error| fail(error.into()))?;
         bytes += (key.value().len() + value.value().len()) as u64;
         read.push(key.value(), value.value());
-        if read.ends.len() >= together || read.bytes.len() >= TOGETHER_BYTES {
+        if read.ends.len() >= batch_records || read.bytes.len() >= BATCH_BYTES {
             parsed.append(parse_all(file, encryption, &read)?);
             read.clear();
         }
@@ -171,7 +171,7 @@ fn threads() -> usize {
 /// Checks and parses records on all processors: this takes most of the time until the server is ready.
 fn parse_all(file: &str, encryption: &Encryption, batch: &Batch) -> Result<ParsedRecords, StoreError> {
     let total = batch.ends.len();
-    let share = total.div_ceil(threads()).max(WORTH_A_THREAD);
+    let share = total.div_ceil(threads()).max(MIN_PER_THREAD);
     let parts: Vec<_> = std::thread::scope(|scope| {
         let starts = (0..total).step_by(share);
         let parts = starts.map(|start| start..total.min(start + share));

@@ -42,7 +42,7 @@ pub struct Rescue {
     problems: Vec<String>,
     complete: bool,
     revision: Revision,
-    _held: File,
+    _lock: File,
 }
 
 impl Rescue {
@@ -70,8 +70,8 @@ impl Rescue {
         let (mut intact, mut damaged) = (Vec::new(), Vec::new());
         for raw in found.records {
             match load::parse(&raw.0, &raw.1, encryption, None) {
-                // A record that cannot be decrypted now is not damaged. Records whose key is lost are
-                // dropped at the next start.
+                // A record that cannot be decrypted now is not damaged. Copies that only an ended process
+                // could read are dropped at the next start.
                 Ok(_) | Err(Problem::Sealed(_) | Problem::Ephemeral(_)) => intact.push(raw),
                 Err(Problem::Damaged(problem)) => damaged.push(Damage {
                     record: record_name(&raw.0),
@@ -109,7 +109,7 @@ impl Rescue {
             damaged,
             problems,
             revision,
-            _held: lock,
+            _lock: lock,
         })
     }
 
@@ -255,8 +255,8 @@ struct RescuedRecords {
 impl RescuedRecords {
     fn read(name: &str, copy: &Path) -> Result<Self, StoreError> {
         let database = guarded(name, || {
-            // While another process has the file open, redb does not read its lists of free pages, which
-            // exist only after a clean end.
+            // In this mode another process may write to the file, so that redb does not read its lists of
+            // free pages. These lists exist only after a clean end.
             let mut builder = Builder::new();
             builder.set_concurrency_mode(ConcurrencyMode::SingleWriter);
             let opened = builder.open_read_only(copy);
@@ -265,12 +265,12 @@ impl RescuedRecords {
         let totals = guarded(name, || totals(name, &database)).unwrap_or_else(|error| Err(error.to_string()));
         let mut problems = Vec::new();
         let mut forwards = Vec::new();
-        if let Err(error) = guarded(name, || walk(name, &database, Way::Forwards, &mut forwards)) {
+        if let Err(error) = guarded(name, || walk(name, &database, Direction::Forwards, &mut forwards)) {
             problems.push(error.to_string());
             let after = forwards.last().map(|(key, _): &Raw| key.clone());
             let mut backwards = Vec::new();
-            let way = Way::BackwardsUntil(after.as_deref());
-            if let Err(error) = guarded(name, || walk(name, &database, way, &mut backwards)) {
+            let direction = Direction::BackwardsUntil(after.as_deref());
+            if let Err(error) = guarded(name, || walk(name, &database, direction, &mut backwards)) {
                 problems.push(error.to_string());
             }
             forwards.extend(backwards.into_iter().rev());
@@ -296,7 +296,7 @@ fn totals(name: &str, database: &ReadOnlyDatabase) -> Result<Result<Totals, Stri
 }
 
 #[derive(Clone, Copy)]
-enum Way<'a> {
+enum Direction<'a> {
     Forwards,
     /// Backwards to this key, which was reached from the other side.
     BackwardsUntil(Option<&'a [u8]>),
@@ -307,7 +307,7 @@ enum Way<'a> {
 fn walk(
     name: &str,
     database: &ReadOnlyDatabase,
-    way: Way<'_>,
+    direction: Direction<'_>,
     found: &mut Vec<Raw>,
 ) -> Result<(), StoreError> {
     use redb::ReadableDatabase as _;
@@ -317,18 +317,18 @@ fn walk(
         .map_err(|error| broken(name, error))?;
     let mut entries = table.iter().map_err(|error| broken(name, error))?;
     loop {
-        let entry = match way {
-            Way::Forwards => entries.next(),
-            Way::BackwardsUntil(_) => entries.next_back(),
+        let entry = match direction {
+            Direction::Forwards => entries.next(),
+            Direction::BackwardsUntil(_) => entries.next_back(),
         };
         let Some(entry) = entry else { return Ok(()) };
         let (key, value) = entry.map_err(|error| broken(name, error))?;
         let key = key.value().to_vec();
         let last = found.last().map(|(key, _)| key);
-        let in_order = match way {
-            Way::Forwards => last.is_none_or(|last| *last < key),
-            Way::BackwardsUntil(Some(end)) if key.as_slice() <= end => return Ok(()),
-            Way::BackwardsUntil(_) => last.is_none_or(|last| *last > key),
+        let in_order = match direction {
+            Direction::Forwards => last.is_none_or(|last| *last < key),
+            Direction::BackwardsUntil(Some(end)) if key.as_slice() <= end => return Ok(()),
+            Direction::BackwardsUntil(_) => last.is_none_or(|last| *last > key),
         };
         if !in_order {
             return Err(tables::corrupt(

@@ -25,7 +25,8 @@ const REMEDY: &str = "free space on the volume, make it larger, or delete object
 /// State of the reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// No reserve, and none is needed: the file is an incomplete copy, or its file system has no support.
+    /// No space is reserved: the store has not started, the file is an incomplete copy, or its file system
+    /// has no support.
     None,
     /// The space is reserved.
     Held,
@@ -184,7 +185,7 @@ impl<B> ReserveFile<B> {
     fn with_room(&self, work: impl Fn() -> io::Result<()>) -> io::Result<()> {
         match work() {
             Err(error) if is_full(&error) && self.reserve.spend() => work(),
-            done => done,
+            result => result,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::etcd::link::{Failure, Link, at, number};
 
 /// State at the last interval.
 #[derive(Clone, Copy, Default)]
-struct Turn {
+struct IntervalState {
     /// Version of the key.
     version: i64,
     /// Newest revision at the last interval: older ones may be compacted now.
@@ -22,11 +22,11 @@ struct Turn {
 
 /// Compacts repeatedly, every `interval`.
 pub(crate) async fn run(link: Arc<Link>, layout: Layout, interval: Duration) {
-    let mut turn = Turn::default();
+    let mut state = IntervalState::default();
     loop {
         sleep(interval).await;
-        match compact(&link, &layout, turn).await {
-            Ok(next) => turn = next,
+        match compact(&link, &layout, state).await {
+            Ok(next) => state = next,
             Err(failure) => tracing::warn!(
                 problem = failure.text(),
                 "cannot compact etcd, which keeps old revisions until then; trying again after the compaction interval"
@@ -35,11 +35,11 @@ pub(crate) async fn run(link: Arc<Link>, layout: Layout, interval: Duration) {
     }
 }
 
-async fn compact(link: &Link, layout: &Layout, turn: Turn) -> Result<Turn, Failure> {
+async fn compact(link: &Link, layout: &Layout, state: IntervalState) -> Result<IntervalState, Failure> {
     let key = layout.compacted();
     let claim = Txn::new()
-        .when([Compare::version(key, CompareOp::Equal, turn.version)])
-        .and_then([TxnOp::put(key, turn.revision.to_string(), None)])
+        .when([Compare::version(key, CompareOp::Equal, state.version)])
+        .and_then([TxnOp::put(key, state.revision.to_string(), None)])
         .or_else([TxnOp::get(key, None)]);
     let answer = link.write(claim).await?;
     let revision = at(answer.header());
@@ -51,19 +51,19 @@ async fn compact(link: &Link, layout: &Layout, turn: Turn) -> Result<Turn, Failu
                 TxnOpResponse::Get(got) => got.kvs().first().map_or(0, etcd_client::KeyValue::version),
                 _ => 0,
             });
-        return Ok(Turn { version, revision });
+        return Ok(IntervalState { version, revision });
     }
-    let next = Turn {
-        version: turn.version + 1,
+    let next = IntervalState {
+        version: state.version + 1,
         revision,
     };
-    if turn.revision > Revision(0) {
+    if state.revision > Revision(0) {
         let compacting =
-            |mut kv: etcd_client::KvClient| async move { kv.compact(number(turn.revision), None).await };
+            |mut kv: etcd_client::KvClient| async move { kv.compact(number(state.revision), None).await };
         match link.read(compacting).await {
             // Another client, such as a kube-apiserver with the same etcd, was faster.
             Ok(_) | Err(Failure::Compacted) => {
-                tracing::debug!(revision = %turn.revision, "etcd is compacted")
+                tracing::debug!(revision = %state.revision, "etcd is compacted")
             }
             Err(failure) => return Err(failure),
         }

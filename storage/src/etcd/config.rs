@@ -18,7 +18,7 @@ pub const DEFAULT_COMPACTION: Duration = Duration::from_mins(5);
 /// restart, and from another replica, can continue.
 const REPLAY: u64 = 10_000;
 /// Timeout of connecting.
-const CONNECT: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Pings on an idle connection: their interval (etcd refuses more than one in five seconds), and the timeout
 /// of the answer.
 const PING: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5));
@@ -75,7 +75,7 @@ impl EtcdConfig {
     pub(crate) fn options(&self) -> Result<ConnectOptions, StoreError> {
         self.check()?;
         let mut options = ConnectOptions::new()
-            .with_connect_timeout(CONNECT)
+            .with_connect_timeout(CONNECT_TIMEOUT)
             .with_keep_alive(PING.0, PING.1)
             .with_require_leader(true)
             .with_auto_token_refresh(true);

@@ -21,7 +21,7 @@ use crate::state::State;
 
 /// Interval of progress requests while a reader waits: etcd does not answer a request while the watch is
 /// behind.
-const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
+const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// New state of an object at a revision; `None` when it was deleted.
 #[derive(Clone, Debug)]
@@ -49,9 +49,9 @@ pub(crate) struct CorruptValue {
 pub(crate) struct Feed {
     cache: Cache,
     limits: Limits,
-    watched: Mutex<WatchState>,
+    watch_state: Mutex<WatchState>,
     /// Notified when a reader waits for a revision: the watch should request its progress.
-    wanted: Notify,
+    progress_wanted: Notify,
 }
 
 #[derive(Default)]
@@ -70,8 +70,8 @@ impl Feed {
         Self {
             cache: Cache::new(state),
             limits,
-            watched: Mutex::default(),
-            wanted: Notify::new(),
+            watch_state: Mutex::default(),
+            progress_wanted: Notify::new(),
         }
     }
 
@@ -80,26 +80,26 @@ impl Feed {
         &self.cache
     }
 
-    /// Records a write of this process.
-    pub(crate) fn own(&self, observed: ObjectState) {
-        let mut watched = self.watched.lock();
+    /// Records a write of this process, and publishes it if no earlier change is missing.
+    pub(crate) fn add_own(&self, observed: ObjectState) {
+        let mut watch_state = self.watch_state.lock();
         let state = self.cache.state();
         if observed.revision <= state.revision() {
             return;
         }
-        watched.unreadable.remove(&observed.key);
-        watched.own.insert(observed.revision, observed);
-        self.advance(watched, (*state).clone(), Vec::new(), None);
+        watch_state.unreadable.remove(&observed.key);
+        watch_state.own.insert(observed.revision, observed);
+        self.advance(watch_state, (*state).clone(), Vec::new(), None);
     }
 
     /// Returns `Some` if the change of `revision` needs no decoding: it is already published (`None` inside),
     /// or it is a write of this process.
     pub(crate) fn known(&self, revision: Revision) -> Option<Option<ObjectState>> {
-        let watched = self.watched.lock();
+        let watch_state = self.watch_state.lock();
         if revision <= self.cache.revision() {
             return Some(None);
         }
-        watched.own.get(&revision).cloned().map(Some)
+        watch_state.own.get(&revision).cloned().map(Some)
     }
 
     /// Applies the changes of the watch, in order. No change up to `reached` is missing. Objects in `invalid`
@@ -110,10 +110,10 @@ impl Feed {
         invalid: Vec<CorruptValue>,
         reached: Option<Revision>,
     ) {
-        let mut watched = self.watched.lock();
+        let mut watch_state = self.watch_state.lock();
         let state = (*self.cache.state()).clone();
         for observed in &changes {
-            watched.unreadable.remove(&observed.key);
+            watch_state.unreadable.remove(&observed.key);
         }
         for CorruptValue {
             revision,
@@ -124,47 +124,50 @@ impl Feed {
             let repaired = |observed: &ObjectState| observed.key == key && observed.revision > revision;
             if !changes.iter().any(repaired) {
                 tracing::error!(%key, %problem, "invalid value in etcd, of some other writer; the last valid object is served until the key is written again or deleted");
-                watched.unreadable.insert(key, problem);
+                watch_state.unreadable.insert(key, problem);
             }
         }
-        self.advance(watched, state, changes, reached);
+        self.advance(watch_state, state, changes, reached);
     }
 
     /// Replaces the published state by `state`: the changes between the two are lost, and `state` starts with
     /// an empty history.
     pub(crate) fn replace(&self, state: State, unreadable: Vec<(Key, Unreadable)>) {
-        let mut watched = self.watched.lock();
+        let mut watch_state = self.watch_state.lock();
         let revision = state.revision();
-        watched.own.retain(|own, _| *own > revision);
-        watched.unreadable = unreadable.into_iter().collect();
+        watch_state.own.retain(|own, _| *own > revision);
+        watch_state.unreadable = unreadable.into_iter().collect();
         let resources = state.resources();
         let resources: Vec<_> = resources
             .into_iter()
             .chain(self.cache.state().resources())
             .collect();
         self.cache.publish(state);
-        drop(watched);
+        drop(watch_state);
         self.cache.wake(resources);
     }
 
     /// Records whether the watch of etcd works.
     pub(crate) fn follows(&self, result: Result<(), String>) {
-        let mut watched = self.watched.lock();
+        let mut watch_state = self.watch_state.lock();
         match result {
-            Ok(()) if watched.down.is_some() => tracing::warn!("etcd is reachable again"),
-            Err(ref why) if watched.down.is_none() => tracing::error!(why, "cannot watch etcd; retrying"),
+            Ok(()) if watch_state.down.is_some() => tracing::warn!("etcd is reachable again"),
+            Err(ref why) if watch_state.down.is_none() => tracing::error!(why, "cannot watch etcd; retrying"),
             _ => {}
         }
-        watched.down = result.err();
+        watch_state.down = result.err();
     }
 
-    /// Returns the reason why the store is not ready.
+    /// Checks that the store is ready.
+    ///
+    /// # Errors
+    /// Reason why the store is not ready.
     pub(crate) fn ready(&self) -> Result<(), NotReady> {
-        let watched = self.watched.lock();
-        if let Some(why) = &watched.down {
+        let watch_state = self.watch_state.lock();
+        if let Some(why) = &watch_state.down {
             return Err(NotReady::Unreachable(why.clone()));
         }
-        match watched.unreadable.first_key_value() {
+        match watch_state.unreadable.first_key_value() {
             Some((key, problem)) => Err(NotReady::Unreadable {
                 key: key.clone(),
                 problem: problem.to_string(),
@@ -175,8 +178,8 @@ impl Feed {
 
     /// Returns a key whose value is invalid, and the reason.
     pub(crate) fn unreadable(&self) -> Option<(Key, Unreadable)> {
-        let watched = self.watched.lock();
-        let (key, problem) = watched.unreadable.first_key_value()?;
+        let watch_state = self.watch_state.lock();
+        let (key, problem) = watch_state.unreadable.first_key_value()?;
         Some((key.clone(), problem.clone()))
     }
 
@@ -190,8 +193,8 @@ impl Feed {
         }
         let asking = async {
             loop {
-                self.wanted.notify_one();
-                tokio::time::sleep(ASK_AGAIN).await;
+                self.progress_wanted.notify_one();
+                tokio::time::sleep(PROGRESS_INTERVAL).await;
             }
         };
         tokio::select! {
@@ -201,8 +204,8 @@ impl Feed {
     }
 
     /// Ends when a reader waits for progress.
-    pub(crate) async fn wanted(&self) {
-        self.wanted.notified().await;
+    pub(crate) async fn progress_wanted(&self) {
+        self.progress_wanted.notified().await;
     }
 
     /// Longest wait of [`Feed::wait_for`].
@@ -212,7 +215,7 @@ impl Feed {
     /// change, up to `reached`.
     fn advance(
         &self,
-        mut watched: parking_lot::MutexGuard<'_, WatchState>,
+        mut watch_state: parking_lot::MutexGuard<'_, WatchState>,
         mut state: State,
         changes: Vec<ObjectState>,
         reached: Option<Revision>,
@@ -227,8 +230,8 @@ impl Feed {
             }
         }
         revision = revision.max(reached.unwrap_or_default());
-        watched.own.retain(|own, _| *own > revision);
-        while let Some(entry) = watched.own.first_entry() {
+        watch_state.own.retain(|own, _| *own > revision);
+        while let Some(entry) = watch_state.own.first_entry() {
             if entry.key().0 != revision.0 + 1 {
                 break;
             }
@@ -238,12 +241,13 @@ impl Feed {
         if revision == before {
             return;
         }
-        let touched: Vec<GroupResource> = staged.iter().map(|(change, _)| change.key.resource).collect();
+        let changed_resources: Vec<GroupResource> =
+            staged.iter().map(|(change, _)| change.key.resource).collect();
         state.record(staged, &self.limits, Instant::now());
         state.reach(revision);
         self.cache.publish(state);
-        drop(watched);
-        self.cache.wake(touched);
+        drop(watch_state);
+        self.cache.wake(changed_resources);
     }
 }
 

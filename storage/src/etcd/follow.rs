@@ -1,7 +1,7 @@
 //! The only watch of a store: every object below the prefix, in one order, from the revision of the cache on.
 //!
-//! When it breaks it is opened again on the next member, from the revision after the last published one, so
-//! no change is missed or repeated. When etcd has compacted the missed changes, everything is read again, and
+//! A broken watch is opened again on the next member, from the revision after the last published one, so no
+//! change is missed or repeated. When etcd has compacted the missed changes, everything is read again, and
 //! earlier watchers get `Expired`.
 
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::etcd::load::{self, load};
 use crate::state::State;
 
 /// Interval of progress requests on an idle watch: they advance bookmarks, and detect a failed member.
-const BEAT: Duration = Duration::from_secs(1);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest silence of a watch before another member is used.
-const SILENCE: Duration = Duration::from_secs(4);
+const MAX_SILENCE: Duration = Duration::from_secs(4);
 /// Timeout of opening a watch.
-const OPEN: Duration = Duration::from_secs(3);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pause before a watch is opened again.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -65,8 +65,8 @@ impl Reflector {
             Ok(stream) => stream,
             Err(failure) => return failure,
         };
-        let mut beat = interval(BEAT);
-        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = interval(PROGRESS_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut last_message = Instant::now();
         loop {
             let ask = tokio::select! {
@@ -82,17 +82,22 @@ impl Reflector {
                         Err(error) => return Failure::of_read(&error),
                     }
                 }
-                () = self.feed.wanted() => true,
-                _ = beat.tick() => {
-                    if last_message.elapsed() > SILENCE {
-                        return Failure::Unknown(format!("the watch is silent for {} s", SILENCE.as_secs()));
+                () = self.feed.progress_wanted() => true,
+                _ = ticks.tick() => {
+                    if last_message.elapsed() > MAX_SILENCE {
+                        return Failure::Unknown(format!("the watch is silent for {} s", MAX_SILENCE.as_secs()));
                     }
                     true
                 }
             };
             // The channel of requests has a capacity of a hundred; it is full only when the stream no longer
             // progresses.
-            if ask && !matches!(timeout(BEAT, stream.request_progress()).await, Ok(Ok(()))) {
+            if ask
+                && !matches!(
+                    timeout(PROGRESS_INTERVAL, stream.request_progress()).await,
+                    Ok(Ok(()))
+                )
+            {
                 return Failure::Unknown("the watch takes no requests".to_owned());
             }
         }
@@ -106,7 +111,7 @@ impl Reflector {
             .with_progress_notify()
             .with_start_revision(number(Revision(after.0 + 1)));
         let opening = client.watch(self.layout.objects(), Some(options));
-        timeout(OPEN, opening)
+        timeout(OPEN_TIMEOUT, opening)
             .await
             .map_err(|_elapsed| Failure::Unknown("the watch does not open".to_owned()))?
             .map_err(|error| Failure::of_read(&error))

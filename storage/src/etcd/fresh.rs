@@ -44,14 +44,14 @@ async fn answer(
     mut requests: mpsc::UnboundedReceiver<oneshot::Sender<Answer>>,
 ) {
     while let Some(first) = requests.recv().await {
-        let mut waiting = vec![first];
+        let mut replies = vec![first];
         while let Ok(next) = requests.try_recv() {
-            waiting.push(next);
+            replies.push(next);
         }
         let revision = newest(&link, &layout)
             .await
             .map_err(|failure| link.unread(&failure));
-        for reply in waiting {
+        for reply in replies {
             if reply.send(revision.clone()).is_err() {
                 tracing::debug!("a reader left before its revision was known");
             }

@@ -24,10 +24,10 @@ use crate::state::State;
 /// Highest number of revisions by which an import raises etcd's revision; a larger difference requires an
 /// offline change.
 pub const RAISE_LIMIT: u64 = 1_000_000;
-/// Number of concurrent writes.
-const AT_ONCE: usize = 64;
-/// Number of keys between two progress reports.
-const REPORT: u64 = 1_000;
+/// Highest number of concurrent writes.
+const MAX_CONCURRENT: usize = 64;
+/// Number of writes between two progress reports.
+const REPORT_INTERVAL: u64 = 1_000;
 
 /// Progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +202,7 @@ impl Import {
         )))
     }
 
-    /// Marks the store as incomplete, and deletes the keys of an interrupted copy.
+    /// Marks the store as incomplete. Deletes the objects of an interrupted copy, and refuses other objects.
     async fn begin(&self) -> Result<(), StoreError> {
         let (mark, _) = marker(&self.link, &self.layout, true).await?;
         let objects = self.layout.objects();
@@ -243,13 +243,13 @@ impl Import {
         while now < target {
             let done = now.0 - first.0;
             report(CopyProgress::Raising { done, of });
-            let round = (target.0 - now.0).min(REPORT);
+            let round = (target.0 - now.0).min(REPORT_INTERVAL);
             let key = self.layout.compacted().to_owned();
             let writes = (0..round).map(|_| {
                 // Any key would do. The first compaction overwrites this key.
                 Txn::new().and_then([TxnOp::put(key.clone(), "0", None)])
             });
-            self.all(writes).await?;
+            self.write_all(writes).await?;
             now = self.revision().await?;
         }
         Ok(())
@@ -262,13 +262,16 @@ impl Import {
     ) -> Result<(), StoreError> {
         let of = source.objects.len() as u64;
         let mut done = 0;
-        for batch in source.objects.chunks(usize::try_from(REPORT).unwrap_or(1)) {
+        for batch in source
+            .objects
+            .chunks(usize::try_from(REPORT_INTERVAL).unwrap_or(1))
+        {
             report(CopyProgress::Writing { done, of });
             let writes: Result<Vec<_>, _> = batch
                 .iter()
                 .map(|(key, object)| self.creation(key, object))
                 .collect();
-            self.all(writes?).await?;
+            self.write_all(writes?).await?;
             done += batch.len() as u64;
         }
         report(CopyProgress::Writing { done, of });
@@ -285,11 +288,11 @@ impl Import {
 
     /// Makes all `writes`, several concurrently. A write without an answer is repeated: it is a creation, or
     /// a write without effect.
-    async fn all(&self, writes: impl IntoIterator<Item = Txn>) -> Result<(), StoreError> {
+    async fn write_all(&self, writes: impl IntoIterator<Item = Txn>) -> Result<(), StoreError> {
         let mut running = JoinSet::new();
         let mut writes = writes.into_iter();
         loop {
-            while running.len() < AT_ONCE
+            while running.len() < MAX_CONCURRENT
                 && let Some(txn) = writes.next()
             {
                 let link = Arc::clone(&self.link);

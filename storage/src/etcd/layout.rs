@@ -4,8 +4,10 @@
 //!   `resourceVersion`. The revision is the key's own; the group of core kinds and the namespace of
 //!   cluster-scoped objects are empty.
 //! - `fences/<name>`: passed at the key's revision; the value is the key of the object that passed it.
-//! - `store`: the layout, and its first revision. Revisions before the revision of this key are never served.
-//! - `compacted`: the revision up to which history is compacted, and the replica that compacts it.
+//! - `store`: the version of the layout, and whether a copy into the store is incomplete. Revisions before
+//!   this key's revision are never served.
+//! - `compacted`: the revision up to which history is compacted. The key's version elects the replica that
+//!   compacts.
 
 use std::sync::Arc;
 

@@ -17,13 +17,13 @@ use crate::error::StoreError;
 use crate::etcd::config::EtcdConfig;
 
 /// Timeout of one call. etcd itself ends a write after about seven seconds without a leader.
-const CALL: Duration = Duration::from_secs(5);
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit of a call with its retries.
-const PATIENCE: Duration = Duration::from_secs(10);
+const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause before a retry, which doubles up to the second value.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(800));
 /// Largest accepted message: a page of large objects.
-const MESSAGE: usize = 1 << 30;
+const MAX_MESSAGE: usize = 1 << 30;
 
 // gRPC status codes.
 const INVALID_ARGUMENT: i32 = 3;
@@ -76,7 +76,7 @@ impl Failure {
         }
     }
 
-    /// Whether the call may be retried even if it writes.
+    /// Whether the call certainly had no effect, so that even a write may be retried.
     fn had_no_effect(&self) -> bool {
         matches!(self, Self::NotTaken(_) | Self::LoggedOut(_))
     }
@@ -178,10 +178,10 @@ impl Link {
     /// Switches to the next member, unless `failed` is no longer the present one.
     pub(crate) fn leave(&self, failed: usize) {
         let next = (failed + 1) % self.members.len();
-        let moved = self
+        let switched = self
             .current
             .compare_exchange(failed, next, Ordering::Relaxed, Ordering::Relaxed);
-        if moved.is_ok() && next != failed {
+        if switched.is_ok() && next != failed {
             tracing::warn!(
                 from = self.members[failed].endpoint,
                 to = self.members[next].endpoint,
@@ -193,7 +193,7 @@ impl Link {
     /// Returns a client of the watch service of `member`.
     pub(crate) async fn watch_client(&self, member: usize) -> Result<WatchClient, Failure> {
         let client = self.client(member).await?;
-        Ok(client.watch_client().max_decoding_message_size(MESSAGE))
+        Ok(client.watch_client().max_decoding_message_size(MAX_MESSAGE))
     }
 
     /// Returns a client of all services of the current member.
@@ -219,7 +219,7 @@ impl Link {
         };
         // With credentials, connecting requests a token, which a stopped member never issues; other callers
         // wait for it in the meantime.
-        timeout(CALL, connecting)
+        timeout(CALL_TIMEOUT, connecting)
             .await
             .map_err(|_elapsed| Failure::NotTaken(format!("{endpoint} does not answer")))?
             .map_err(|error| match Failure::of(&error) {
@@ -228,7 +228,7 @@ impl Link {
             })
     }
 
-    async fn once<T, F>(&self, call: impl FnOnce(KvClient) -> F) -> Result<T, Failure>
+    async fn call_once<T, F>(&self, call: impl FnOnce(KvClient) -> F) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, Error>>,
     {
@@ -237,11 +237,14 @@ impl Link {
             Ok(client) => {
                 let kv = client
                     .kv_client()
-                    .max_decoding_message_size(MESSAGE)
-                    .max_encoding_message_size(MESSAGE);
-                match timeout(CALL, call(kv)).await {
+                    .max_decoding_message_size(MAX_MESSAGE)
+                    .max_encoding_message_size(MAX_MESSAGE);
+                match timeout(CALL_TIMEOUT, call(kv)).await {
                     Ok(result) => result.map_err(|error| Failure::of(&error)),
-                    Err(_elapsed) => Err(Failure::Unknown(format!("no answer within {} s", CALL.as_secs()))),
+                    Err(_elapsed) => Err(Failure::Unknown(format!(
+                        "no answer within {} s",
+                        CALL_TIMEOUT.as_secs()
+                    ))),
                 }
             }
             Err(failure) => Err(failure),
@@ -259,8 +262,9 @@ impl Link {
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let again = |failure: &Failure| matches!(failure, Failure::Unknown(_)) || failure.had_no_effect();
-        self.repeated(call, again).await
+        let is_retriable =
+            |failure: &Failure| matches!(failure, Failure::Unknown(_)) || failure.had_no_effect();
+        self.call_with_retries(call, is_retriable).await
     }
 
     /// Makes a transaction that writes: it is retried only when it was certainly not accepted.
@@ -269,22 +273,22 @@ impl Link {
             let txn = txn.clone();
             async move { kv.txn(txn).await }
         };
-        self.repeated(call, Failure::had_no_effect).await
+        self.call_with_retries(call, Failure::had_no_effect).await
     }
 
-    async fn repeated<T, F>(
+    async fn call_with_retries<T, F>(
         &self,
         call: impl Fn(KvClient) -> F,
-        again: impl Fn(&Failure) -> bool,
+        is_retriable: impl Fn(&Failure) -> bool,
     ) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + RETRY_TIMEOUT;
         let mut pause = PAUSE.0;
         loop {
-            match self.once(&call).await {
-                Err(failure) if again(&failure) && Instant::now() + pause < end => {
+            match self.call_once(&call).await {
+                Err(failure) if is_retriable(&failure) && Instant::now() + pause < end => {
                     tracing::debug!(problem = failure.text(), "etcd is asked again");
                     sleep(pause).await;
                     pause = (pause * 2).min(PAUSE.1);
@@ -294,7 +298,7 @@ impl Link {
         }
     }
 
-    /// Returns the error for a caller of the store.
+    /// Returns the error of a write, which may have an unknown outcome.
     pub(crate) fn unavailable(&self, failure: &Failure) -> StoreError {
         let unknown = match failure {
             Failure::Unknown(_) => "; the write may or may not have been made",

@@ -14,7 +14,7 @@ use crate::etcd::layout::{Layout, end_of};
 use crate::etcd::link::{Failure, Link, number};
 use crate::state::name_of;
 
-/// Keys in a page.
+/// Number of keys in a page.
 const PAGE: i64 = 500;
 
 /// Objects by resource.
@@ -41,10 +41,10 @@ pub(crate) enum Unreadable {
 }
 
 impl From<DecryptionError> for Unreadable {
-    fn from(closed: DecryptionError) -> Self {
-        match closed {
+    fn from(error: DecryptionError) -> Self {
+        match error {
             DecryptionError::Key(problem) => Self::Sealed(problem),
-            DecryptionError::Ephemeral => Self::Malformed(closed.to_string()),
+            DecryptionError::Ephemeral => Self::Malformed(error.to_string()),
         }
     }
 }

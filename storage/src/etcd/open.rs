@@ -48,7 +48,7 @@ pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStor
     }
     let feed = Arc::new(Feed::new(state, limits));
     let store = begin(config, link, layout, feed, since);
-    caught_up(&store, now).await?;
+    catch_up(&store, now).await?;
     match store.feed.unreadable() {
         Some((key, problem)) => Err(unreadable(&store.link, &store.layout, &key, problem)),
         None => Ok(store),
@@ -56,7 +56,7 @@ pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStor
 }
 
 /// Waits until the watch has brought the history up to `now`, as long as it makes progress.
-async fn caught_up(store: &EtcdStore, now: Revision) -> Result<(), StoreError> {
+async fn catch_up(store: &EtcdStore, now: Revision) -> Result<(), StoreError> {
     loop {
         let before = store.feed.cache().revision();
         match store.feed.wait_for(now).await {
@@ -115,7 +115,7 @@ async fn read(
     let old = load(link, layout, layout.objects(), then).await;
     match old {
         Ok(loaded) if loaded.unreadable.is_empty() => Ok((then, loaded)),
-        // Records that were unreadable at that revision may have been repaired since.
+        // Values that were unreadable at that revision may have been repaired since.
         Ok(_) | Err(Failure::Compacted) => {
             let loaded = load(link, layout, layout.objects(), now).await?;
             Ok((now, loaded))
@@ -134,7 +134,7 @@ pub(crate) async fn marker(
     let make = Txn::new()
         .when([Compare::mod_revision(key, CompareOp::Equal, 0)])
         .and_then([TxnOp::put(key, Marker::written(copying), None)]);
-    // The transaction is retried without an answer: an existing mark is equivalent.
+    // The transaction is retried if no answer arrives: an existing mark is equivalent.
     let create_marker = |mut kv: KvClient| {
         let make = make.clone();
         async move { kv.txn(make).await }

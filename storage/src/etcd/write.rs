@@ -1,8 +1,8 @@
 //! Steps as etcd transactions: one step is one transaction, and one transaction is one revision.
 //!
 //! A step is judged on the state of the cache and sent with everything that it depends on as conditions. When
-//! a condition fails, etcd answers with the present objects, and the step is judged on these again. A refusal
-//! is never based on the cache alone, since the cache may be behind.
+//! a condition fails, etcd answers with the present objects, and the step is judged again on these objects. A
+//! refusal is never based on the cache alone, since the cache may be behind.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use crate::etcd::layout::Layout;
 use crate::etcd::link::{Failure, Link, at, number};
 use crate::etcd::load;
 use crate::fences;
-use crate::stage::{drafted, expected};
+use crate::stage::{checked_current, checked_draft};
 use crate::step::{Step, StepResult};
 
 /// Highest number of judgements of a step while other writers change the same object.
-const ROUNDS: usize = 100;
+const MAX_ROUNDS: usize = 100;
 
 /// Revisions at which the present list of steps passed fences.
 pub(crate) type FencePasses = HashMap<Arc<str>, Revision>;
 
-/// Everything that writing steps needs.
-pub(crate) struct Hand<'a> {
+/// Writer of steps to etcd.
+pub(crate) struct StepWriter<'a> {
     /// Connection to etcd.
     pub(crate) link: &'a Link,
     /// Layout of the keys.
@@ -40,7 +40,7 @@ pub(crate) struct Hand<'a> {
 struct View {
     object: Option<Arc<Object>>,
     /// Revisions of the objects in the guards; missing objects are absent.
-    others: HashMap<Key, Revision>,
+    guard_revisions: HashMap<Key, Revision>,
     /// Revisions at which fences were last passed.
     fences: HashMap<Arc<str>, Revision>,
     /// Whether the state was just read from etcd, not from the cache.
@@ -51,7 +51,7 @@ struct View {
 enum StepVerdict {
     /// The step changes nothing: the present object.
     Same(Arc<Object>),
-    /// The step is written over this object.
+    /// The step is written over this object; `None` for a new object.
     Write(Option<Arc<Object>>),
 }
 
@@ -61,7 +61,7 @@ enum TransactionOutcome {
     Refused(View),
 }
 
-impl Hand<'_> {
+impl StepWriter<'_> {
     /// Applies one step; the fences that it passes are added to `passed`.
     ///
     /// # Errors
@@ -71,10 +71,10 @@ impl Hand<'_> {
         step: &Step,
         passed: &mut FencePasses,
     ) -> Result<StepResult, StoreError> {
-        let draft = drafted(step)?;
+        let draft = checked_draft(step)?;
         self.layout.object(&step.key)?;
         let mut view = self.cached(step);
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let before = match judge(step, &view, passed) {
                 Ok(StepVerdict::Write(before)) => before,
                 Ok(StepVerdict::Same(object)) if view.fresh => {
@@ -85,7 +85,7 @@ impl Hand<'_> {
                 }
                 Err(error) if view.fresh => return Err(error),
                 Ok(StepVerdict::Same(_)) | Err(_) => {
-                    view = self.look(step).await?;
+                    view = self.read_view(step).await?;
                     continue;
                 }
             };
@@ -124,7 +124,7 @@ impl Hand<'_> {
             .ok_or_else(|| StoreError::NotFound {
                 key: step.key.clone(),
             })?;
-        self.feed.own(ObjectState {
+        self.feed.add_own(ObjectState {
             revision,
             key: step.key.clone(),
             new,
@@ -137,19 +137,19 @@ impl Hand<'_> {
 
     fn cached(&self, step: &Step) -> View {
         let state = self.feed.cache().state();
-        let others = others(step)
+        let guard_revisions = guarded_keys(step)
             .filter_map(|key| Some((key.clone(), state.get(key)?.revision())))
             .collect();
         View {
             object: state.get(&step.key).cloned(),
-            others,
+            guard_revisions,
             fences: HashMap::new(),
             fresh: false,
         }
     }
 
     /// Reads everything that the step depends on from etcd, at one revision.
-    async fn look(&self, step: &Step) -> Result<View, StoreError> {
+    async fn read_view(&self, step: &Step) -> Result<View, StoreError> {
         let txn = Txn::new().and_then(self.reads(step)?);
         let call = |mut kv: etcd_client::KvClient| {
             let txn = txn.clone();
@@ -212,11 +212,11 @@ impl Hand<'_> {
         self.view(step, &answer).map(TransactionOutcome::Refused)
     }
 
-    /// Returns the reads of everything that the step depends on, in the order of [`Hand::view`].
+    /// Returns the reads of everything that the step depends on, in the order of [`StepWriter::view`].
     fn reads(&self, step: &Step) -> Result<Vec<TxnOp>, StoreError> {
         let bare = || Some(GetOptions::new().with_keys_only());
         let mut reads = vec![TxnOp::get(self.layout.object(&step.key)?, None)];
-        for key in others(step) {
+        for key in guarded_keys(step) {
             reads.push(TxnOp::get(self.layout.object(key)?, bare()));
         }
         for name in fences_of(step).into_keys() {
@@ -235,7 +235,7 @@ impl Hand<'_> {
             None => None,
         };
         let mut revision_of_next = || found.next().flatten().map(|kv| revision(&kv));
-        let others = others(step)
+        let guard_revisions = guarded_keys(step)
             .filter_map(|key| Some((key.clone(), revision_of_next()?)))
             .collect();
         let fences = fences_of(step)
@@ -244,7 +244,7 @@ impl Hand<'_> {
             .collect();
         Ok(View {
             object,
-            others,
+            guard_revisions,
             fences,
             fresh: true,
         })
@@ -264,11 +264,11 @@ impl Hand<'_> {
 /// Judges whether the step can be committed on the state of `view`. The order of checks is the same as in
 /// other stores.
 fn judge(step: &Step, view: &View, passed: &FencePasses) -> Result<StepVerdict, StoreError> {
-    let current = expected(step, view.object.clone())?;
+    let current = checked_current(step, view.object.clone())?;
     for guard in &step.guards {
         match guard {
             Guard::Unchanged { key, revision } => {
-                let have = view.others.get(key).copied();
+                let have = view.guard_revisions.get(key).copied();
                 if have != Some(*revision) {
                     return Err(StoreError::Conflict {
                         key: key.clone(),
@@ -294,7 +294,7 @@ fn judge(step: &Step, view: &View, passed: &FencePasses) -> Result<StepVerdict, 
 }
 
 /// Returns the objects in the guards, in order.
-fn others(step: &Step) -> impl Iterator<Item = &Key> {
+fn guarded_keys(step: &Step) -> impl Iterator<Item = &Key> {
     step.guards.iter().filter_map(|guard| match guard {
         Guard::Unchanged { key, .. } => Some(key),
         Guard::Fence { .. } => None,

@@ -125,6 +125,45 @@ impl Started {
 }
 
 #[test]
+fn a_standalone_server_trusts_the_client_ca_of_its_flags_beside_its_own() {
+    let (own, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let certificates = Folder::open(other.path(), SystemClock.now()).unwrap();
+    let mut flags = standalone(own.path());
+    flags.extend([
+        "--client-ca-file".into(),
+        other.path().join("ca.crt").into_os_string(),
+    ]);
+    let server = Started::of(
+        Options::try_parse_from(flags).unwrap(),
+        load::program(),
+        own.path(),
+    );
+    let url = server.kubectl(&["config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"]);
+    let url = url.succeeds();
+    let issue = |user: &str, group: &str| {
+        let groups = [group.to_owned()];
+        let issued = certificates
+            .issue_client(user, &groups, SystemClock.now())
+            .unwrap();
+        std::fs::write(own.path().join("alice.pem"), issued.certificate + &issued.key).unwrap();
+    };
+    issue("alice", "system:masters");
+    assert!(
+        kubectl(own.path(), &url, &["get", "loads"])
+            .succeeds()
+            .contains("15m")
+    );
+    issue("bob", "developers");
+    let refused = kubectl(own.path(), &url, &["get", "loads"]).fails();
+    assert!(
+        refused.contains("User \"bob\" cannot list resource \"loads\""),
+        "{refused}"
+    );
+    assert!(server.kubectl(&["get", "loads"]).succeeds().contains("15m"));
+    server.stop();
+}
+
+#[test]
 fn the_example_of_a_foreign_source_computes_what_kubectl_gets() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options::try_parse_from(standalone(folder.path())).unwrap();

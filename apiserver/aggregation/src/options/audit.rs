@@ -110,7 +110,8 @@ impl AuditArgs {
     /// that only this library adds begin with `domain`.
     ///
     /// # Errors
-    /// When a file cannot be read or opened, or the policy has errors: each with its path.
+    /// When a file cannot be read or opened, when the policy has errors (each with its path), or when there
+    /// is a policy but no backend.
     pub async fn open(
         &self,
         domain: &str,
@@ -150,12 +151,12 @@ impl AuditArgs {
         let Some(file) = &self.audit_policy_file else {
             return Ok(Policy::metadata());
         };
-        let wrong = |cause: String| AuditArgsError::Policy {
+        let unusable = |cause: String| AuditArgsError::Policy {
             file: file.clone(),
             cause,
         };
-        let text = std::fs::read_to_string(file).map_err(|problem| wrong(problem.to_string()))?;
-        Policy::read(&text).map_err(|problem| wrong(problem.to_string()))
+        let text = std::fs::read_to_string(file).map_err(|problem| unusable(problem.to_string()))?;
+        Policy::read(&text).map_err(|problem| unusable(problem.to_string()))
     }
 
     fn batching(&self) -> BatchLimits {
@@ -177,21 +178,21 @@ struct Webhook {
 impl Webhook {
     /// Reads the server of a kubeconfig's current context.
     async fn of(file: &Path) -> Result<Self, AuditArgsError> {
-        let wrong = |cause: String| AuditArgsError::Webhook {
+        let unusable = |cause: String| AuditArgsError::Webhook {
             file: file.to_owned(),
             cause,
         };
         let config = berth_client::config(Some(file), None).await;
-        let mut config = config.map_err(|problem| wrong(problem.to_string()))?;
+        let mut config = config.map_err(|problem| unusable(problem.to_string()))?;
         // The client appends a slash to the server's path, so it gets only the host.
         let mut parts = config.cluster_url.clone().into_parts();
         let path = parts.path_and_query.take();
         let path = path.map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned());
         parts.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
-        config.cluster_url = Uri::from_parts(parts).map_err(|problem| wrong(problem.to_string()))?;
+        config.cluster_url = Uri::from_parts(parts).map_err(|problem| unusable(problem.to_string()))?;
         config.read_timeout = Some(PATIENCE);
         // The rate of batches is limited in the buffer, so the client does not limit it.
-        let client = berth_client::connect(config).map_err(|problem| wrong(problem.to_string()))?;
+        let client = berth_client::connect(config).map_err(|problem| unusable(problem.to_string()))?;
         Ok(Self { client, path })
     }
 }

@@ -61,7 +61,7 @@ pub struct RunningServer {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// Authentication and authorization, and the tasks that keep both current.
+/// Authentication and authorization, with the hub that provides both; a standalone server has no hub.
 struct Access {
     authentication: Authentication,
     authorizer: Arc<dyn Authorizer>,
@@ -83,7 +83,7 @@ impl Options {
         tracing::info!(%name, address = %running.address(), "serving");
         signals.received().await;
         tokio::select! {
-            ended = running.stop() => ended,
+            result = running.stop() => result,
             () = signals.received() => Err(RunError::Interrupted),
         }
     }
@@ -222,11 +222,11 @@ impl RunningServer {
     /// # Errors
     /// When the server's task failed.
     pub async fn stop(self) -> Result<(), RunError> {
-        let ended = self.server.stop().await;
+        let result = self.server.stop().await;
         for task in self.tasks {
             task.abort();
         }
-        Ok(ended?)
+        Ok(result?)
     }
 }
 

@@ -1,5 +1,5 @@
-//! One call of a webhook: HTTPS with the CAs of the webhook's configuration, over kept connections, without
-//! following redirects.
+//! One call of a webhook: HTTPS with the CAs of the webhook's configuration, over connections that are kept
+//! open, without following redirects.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -124,7 +124,7 @@ fn with_timeout(url: &str, timeout: Duration) -> Result<Uri, String> {
     Ok(uri)
 }
 
-/// Trusted certificate authorities: from the bundle, or from the system where there is no bundle.
+/// TLS configuration that trusts the CAs of the bundle, or the CAs of the system where there is no bundle.
 fn trust(bundle: &[u8]) -> Result<ClientConfig, String> {
     let config = ClientConfig::builder_with_provider(Arc::new(Folder::provider()))
         .with_safe_default_protocol_versions()

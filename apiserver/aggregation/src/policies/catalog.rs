@@ -2,7 +2,7 @@
 //! this server stores are read from the store.
 //!
 //! Known policies stay in force while a watch is lost. A new policy comes into force once its parameters are
-//! listed, so that it is never evaluated before they are known.
+//! listed, or after five seconds at the latest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +24,8 @@ use super::params::WatchedParameters;
 use super::{GROUP, PATIENCE};
 use crate::error::HubError;
 
-/// API versions of these kinds, newest first. Before Kubernetes 1.36 mutating policies are `v1beta1`.
+/// API versions of policies and bindings, newest first. Before Kubernetes 1.36 mutating policies are
+/// `v1beta1`.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 /// Delay before another attempt to watch a kind that the hub does not serve.
 const AGAIN: Duration = Duration::from_mins(1);
@@ -57,7 +58,7 @@ pub struct HubPolicies {
     latest: Mutex<[ObjectsByName; 4]>,
     stored: RwLock<Arc<StoredSet>>,
     params: RwLock<BTreeMap<ParamKind, Arc<WatchedParameters>>>,
-    /// Sender that is notified whenever other policies are in force.
+    /// Sender of a notification whenever other policies are in force.
     changed: watch::Sender<()>,
 }
 
@@ -89,9 +90,9 @@ impl HubPolicies {
     /// When the hub does not list the policies within a minute.
     pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>, HubError> {
         let mut tasks = Vec::new();
-        for (place, (_, plural)) in KINDS.into_iter().enumerate() {
+        for (index, (_, plural)) in KINDS.into_iter().enumerate() {
             let (report, mut complete) = watch::channel(false);
-            tasks.push(tokio::spawn(Arc::clone(self).keep(place, report)));
+            tasks.push(tokio::spawn(Arc::clone(self).keep(index, report)));
             let listed = tokio::time::timeout(PATIENCE, complete.wait_for(|complete| *complete)).await;
             if !matches!(listed, Ok(Ok(_))) {
                 tasks.iter().for_each(JoinHandle::abort);
@@ -105,15 +106,15 @@ impl HubPolicies {
     }
 
     /// Keeps the policies or bindings of one kind in force.
-    async fn keep(self: Arc<Self>, place: usize, report: watch::Sender<bool>) {
-        let (kind, plural) = KINDS[place];
+    async fn keep(self: Arc<Self>, index: usize, report: watch::Sender<bool>) {
+        let (kind, plural) = KINDS[index];
         loop {
             match find_served(&self.client, kind, plural).await {
                 Ok(Some(resource)) => {
                     let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
                     let mut snapshots = Box::pin(follow::snapshots(api, plural));
-                    while let Some(Snapshot::All(known)) = snapshots.next().await {
-                        self.replace(place, known).await;
+                    while let Some(Snapshot::All(objects)) = snapshots.next().await {
+                        self.replace(index, objects).await;
                         report.send_replace(true);
                     }
                 }
@@ -128,26 +129,27 @@ impl HubPolicies {
                     continue;
                 }
             }
-            self.replace(place, ObjectsByName::default()).await;
+            self.replace(index, ObjectsByName::default()).await;
             report.send_replace(true);
             tokio::time::sleep(AGAIN).await;
         }
     }
 
-    /// Puts `known`, all objects of one kind, in force together with the known objects of the other kinds.
-    pub(super) async fn replace(&self, place: usize, known: ObjectsByName) {
+    /// Puts `objects`, all objects of one kind, in force together with the known objects of the other kinds.
+    pub(super) async fn replace(&self, index: usize, objects: ObjectsByName) {
         let mut latest = self.latest.lock().await;
-        if latest[place] == known {
+        if latest[index] == objects {
             return;
         }
-        latest[place] = known;
+        latest[index] = objects;
         let stored = stored(&latest);
         self.watch(&kinds_of_params(&stored)).await;
         *self.stored.write() = Arc::new(stored);
         self.changed.send_replace(());
     }
 
-    /// Watches the parameters of exactly these `kinds`, and waits until the new kinds are listed.
+    /// Watches the parameters of exactly these `kinds`, except kinds that this server stores. Waits until the
+    /// new kinds are listed, at most [`PARAMS`].
     async fn watch(&self, kinds: &BTreeSet<ParamKind>) {
         let mut new = Vec::new();
         {
@@ -201,7 +203,7 @@ impl Catalog for HubPolicies {
 }
 
 fn stored(latest: &[ObjectsByName; 4]) -> StoredSet {
-    let values = |known: &ObjectsByName| known.values().map(Arc::clone).collect();
+    let values = |objects: &ObjectsByName| objects.values().map(Arc::clone).collect();
     let [mutating, mutating_bindings, validating, validating_bindings] = latest;
     StoredSet {
         mutating: values(mutating),

@@ -25,9 +25,9 @@ const OBJECTS: [(&str, AdmissionVariable); 2] = [
 ];
 
 /// Compiled conditions.
-pub(super) struct Conditions(Vec<CompiledConditions>);
+pub(super) struct Conditions(Vec<CompiledCondition>);
 
-struct CompiledConditions {
+struct CompiledCondition {
     name: String,
     program: Result<Program, String>,
 }
@@ -47,7 +47,7 @@ pub(super) enum Verdict {
 
 impl Conditions {
     pub(super) fn compile(conditions: &[Condition]) -> Self {
-        Self(conditions.iter().map(CompiledConditions::new).collect())
+        Self(conditions.iter().map(CompiledCondition::new).collect())
     }
 
     /// Problems of the expressions that do not compile.
@@ -96,7 +96,7 @@ enum ConditionError {
     Problem(String),
 }
 
-impl CompiledConditions {
+impl CompiledCondition {
     fn new(condition: &Condition) -> Self {
         let name = condition.name.clone();
         let program = match ENVIRONMENT.compile(&condition.expression) {
@@ -132,9 +132,9 @@ impl CompiledConditions {
             ))),
             Err(Error::Unasked(review)) => Err(ConditionError::Unasked(*review)),
             Err(problem) => {
-                let missing = OBJECTS.iter().find(|(_, place)| {
-                    let place = *place as usize;
-                    program.reads(place) && matches!(variables.get(place), Some(Value::Null))
+                let missing = OBJECTS.iter().find(|(_, variable)| {
+                    let index = *variable as usize;
+                    program.reads(index) && matches!(variables.get(index), Some(Value::Null))
                 });
                 Err(ConditionError::Problem(match missing {
                     Some((name, _)) => format!("{problem}; there is no {name} in this operation"),
@@ -145,23 +145,24 @@ impl CompiledConditions {
     }
 }
 
-/// The variables of an expression, in the order of [`AdmissionVariable`].
-fn variables<'a>(review: &'a Json, request: &'a Json) -> [Value<'a>; 6] {
-    let object = |name: &str| review.get(name).map_or(Value::Null, Value::from);
+/// The variables of an expression, in the order of [`AdmissionVariable`]. `without_objects` is `request`
+/// without its objects.
+fn variables<'a>(request: &'a Json, without_objects: &'a Json) -> [Value<'a>; 6] {
+    let object = |name: &str| request.get(name).map_or(Value::Null, Value::from);
     [
         object("object"),
         object("oldObject"),
-        Value::from(request),
+        Value::from(without_objects),
         Value::Unavailable("there is no namespaceObject in match conditions"),
         Value::authorizer(),
-        Value::authorizer_of(resource(review)),
+        Value::authorizer_of(resource(request)),
     ]
 }
 
 /// Attributes of `authorizer.requestResource`.
-fn resource(review: &Json) -> ReviewSubject {
+fn resource(request: &Json) -> ReviewSubject {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
-    let of = &review["resource"];
+    let of = &request["resource"];
     let mut subject = ReviewSubject::resource(&text(&of["group"]), &text(&of["resource"]));
     if let ReviewSubject::Resource {
         subresource,
@@ -170,17 +171,17 @@ fn resource(review: &Json) -> ReviewSubject {
         ..
     } = &mut subject
     {
-        *subresource = text(&review["subResource"]).into();
-        *namespace = text(&review["namespace"]).into();
-        *name = text(&review["name"]).into();
+        *subresource = text(&request["subResource"]).into();
+        *namespace = text(&request["namespace"]).into();
+        *name = text(&request["name"]).into();
     }
     subject
 }
 
 /// The request without its objects. As in kube-apiserver, fields that an AdmissionRequest omits when they are
 /// empty are absent in CEL (`subResource`, `userInfo.uid`).
-fn without_objects(review: &Json) -> Json {
-    let fields = review.as_object().into_iter().flatten();
+fn without_objects(request: &Json) -> Json {
+    let fields = request.as_object().into_iter().flatten();
     let without = fields.filter(|(name, _)| !OBJECTS.iter().any(|(object, _)| object == name));
     Json::Object(
         without

@@ -41,18 +41,18 @@ impl client::Policies for Policies {
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
-        recorded: &'a mut PolicyNotes,
+        notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        Box::pin(self.change(subject, object, rounds, recorded))
+        Box::pin(self.change(subject, object, rounds, notes))
     }
 
     fn validate<'a>(
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        recorded: &'a mut PolicyNotes,
+        notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        Box::pin(self.judge(subject, object, recorded))
+        Box::pin(self.judge(subject, object, notes))
     }
 }
 
@@ -63,7 +63,7 @@ impl Policies {
         subject: &Subject<'_>,
         object: &mut Value,
         rounds: &mut Rounds,
-        recorded: &mut PolicyNotes,
+        notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
         for (index, prepared) in self.hooks(WebhookType::Mutating).iter().enumerate() {
             let id = prepared.hook.id();
@@ -71,24 +71,24 @@ impl Policies {
                 continue;
             }
             let current = Some(&*object).filter(|object| !object.is_null());
-            let asking = WebhookCall {
+            let call = WebhookCall {
                 policies: self,
                 prepared,
                 webhook_type: WebhookType::Mutating,
                 subject,
                 place: format!("round_{}_index_{index}", rounds.number()),
             };
-            let Some(question) = asking.question(current).await? else {
+            let Some(question) = call.question(current).await? else {
                 continue;
             };
-            let (notes, result) = asking.ask(&question).await;
-            take(recorded, notes);
+            let (new_notes, result) = call.ask(&question).await;
+            take(notes, new_notes);
             let Some(answer) = result? else {
                 rounds.called(id, prepared.hook.again, false);
                 continue;
             };
-            let changed = asking.apply(&question, &answer, object)?;
-            asking.note(changed, recorded);
+            let changed = call.apply(&question, &answer, object)?;
+            call.note(changed, notes);
             rounds.called(id, prepared.hook.again, changed);
         }
         Ok(())
@@ -100,26 +100,26 @@ impl Policies {
         &self,
         subject: &Subject<'_>,
         object: Option<&Value>,
-        recorded: &mut PolicyNotes,
+        notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let hooks = self.hooks(WebhookType::Validating);
         let mut questions = Vec::new();
         for (index, prepared) in hooks.iter().enumerate() {
-            let asking = WebhookCall {
+            let call = WebhookCall {
                 policies: self,
                 prepared,
                 webhook_type: WebhookType::Validating,
                 subject,
                 place: format!("round_0_index_{index}"),
             };
-            if let Some(question) = asking.question(object).await? {
-                questions.push((asking, question));
+            if let Some(question) = call.question(object).await? {
+                questions.push((call, question));
             }
         }
-        let calls = questions.iter().map(|(asking, question)| asking.ask(question));
+        let calls = questions.iter().map(|(call, question)| call.ask(question));
         let mut verdict = Ok(());
-        for (notes, result) in join_all(calls).await {
-            take(recorded, notes);
+        for (new_notes, result) in join_all(calls).await {
+            take(notes, new_notes);
             if let Err(status) = result
                 && verdict.is_ok()
             {
@@ -130,9 +130,9 @@ impl Policies {
     }
 }
 
-fn take(recorded: &mut PolicyNotes, notes: PolicyNotes) {
-    recorded.warnings.extend(notes.warnings);
-    recorded.annotations.extend(notes.annotations);
+fn take(notes: &mut PolicyNotes, new_notes: PolicyNotes) {
+    notes.warnings.extend(new_notes.warnings);
+    notes.annotations.extend(new_notes.annotations);
 }
 
 /// Call of one webhook about one write.
@@ -157,7 +157,7 @@ impl<'a> WebhookCall<'a> {
         &self.prepared.hook.name
     }
 
-    /// Returns the question about `object`; `None` when the webhook does not concern it.
+    /// Returns the question about `object`; `None` when the webhook is not called about it.
     async fn question(&self, object: Option<&Value>) -> Result<Option<Question<'a>>, Status> {
         let hook = &self.prepared.hook;
         let labels = |namespace: &str| self.policies.labels(namespace);
@@ -225,7 +225,7 @@ impl<'a> WebhookCall<'a> {
     async fn ask(&self, question: &Question<'_>) -> (PolicyNotes, Result<Option<Answer>, Status>) {
         let start = Instant::now();
         let answer = self.call(question).await;
-        let (recorded, result, rejection) = self.weigh(answer);
+        let (notes, result, rejection) = self.weigh(answer);
         let operation = self.subject.request.operation;
         let metrics = &self.policies.metrics;
         metrics.called(
@@ -235,7 +235,7 @@ impl<'a> WebhookCall<'a> {
             start.elapsed(),
             rejection,
         );
-        (recorded, result)
+        (notes, result)
     }
 
     async fn call(&self, question: &Question<'_>) -> Result<Answer, String> {
@@ -252,20 +252,20 @@ impl<'a> WebhookCall<'a> {
         &self,
         answer: Result<Answer, String>,
     ) -> (PolicyNotes, Result<Option<Answer>, Status>, Option<Rejection>) {
-        let mut recorded = PolicyNotes::default();
+        let mut notes = PolicyNotes::default();
         match answer {
             Ok(mut answer) => {
-                recorded.warnings = std::mem::take(&mut answer.warnings);
+                notes.warnings = std::mem::take(&mut answer.warnings);
                 let annotations = std::mem::take(&mut answer.annotations).into_iter();
-                recorded.annotations = annotations
+                notes.annotations = annotations
                     .map(|(key, value)| (format!("{}/{key}", self.name()), value))
                     .collect();
                 if answer.allowed {
-                    return (recorded, Ok(Some(answer)), None);
+                    return (notes, Ok(Some(answer)), None);
                 }
                 let status = denied(self.name(), &answer);
                 let rejection = Rejection::Denied(status.code);
-                (recorded, Err(status), Some(rejection))
+                (notes, Err(status), Some(rejection))
             }
             Err(problem) if self.prepared.hook.fails_open => {
                 let name = self.name();
@@ -275,10 +275,8 @@ impl<'a> WebhookCall<'a> {
                     "admission webhook call failed; failurePolicy is Ignore, so the write goes on"
                 );
                 self.policies.metrics.failed_open(name, self.webhook_type);
-                recorded
-                    .annotations
-                    .push((self.failed_open_key(), name.to_owned()));
-                (recorded, Ok(None), None)
+                notes.annotations.push((self.failed_open_key(), name.to_owned()));
+                (notes, Ok(None), None)
             }
             Err(problem) => {
                 tracing::warn!(
@@ -287,7 +285,7 @@ impl<'a> WebhookCall<'a> {
                     "admission webhook call failed; failurePolicy is Fail, so the write is rejected"
                 );
                 (
-                    recorded,
+                    notes,
                     Err(failed(self.name(), &problem)),
                     Some(Rejection::Uncalled),
                 )
@@ -303,7 +301,7 @@ impl<'a> WebhookCall<'a> {
         format!("failed-open.{domain}/{}", self.place)
     }
 
-    /// Applies the changes of the answer. Returns whether there were any.
+    /// Applies the patch of the answer. Returns whether the object changed.
     fn apply(&self, question: &Question<'_>, answer: &Answer, object: &mut Value) -> Result<bool, Status> {
         let Some(patch) = &answer.patch else {
             return Ok(false);
@@ -329,11 +327,11 @@ impl<'a> WebhookCall<'a> {
         Ok(differs)
     }
 
-    /// Adds the audit annotations of a successful call.
-    fn note(&self, changed: bool, recorded: &mut PolicyNotes) {
+    /// Adds the audit annotation of a successful call.
+    fn note(&self, changed: bool, notes: &mut PolicyNotes) {
         let hook = &self.prepared.hook;
         let note = json!({"configuration": &*hook.configuration, "webhook": &*hook.name, "mutated": changed});
-        recorded
+        notes
             .annotations
             .push((format!("{MUTATION}/{}", self.place), note.to_string()));
     }

@@ -1,4 +1,4 @@
-//! Watching the configurations of one kind.
+//! Watches of the hub's webhook configurations and policies, one for each kind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub(super) const PAUSE: Duration = Duration::from_secs(1);
 pub(super) enum Snapshot {
     /// All existing objects, by name.
     All(Arc<BTreeMap<String, Arc<Value>>>),
-    /// The hub no longer serves the resource.
+    /// The hub does not serve the resource.
     Missing,
 }
 

@@ -1,4 +1,5 @@
-//! Recognition of this server's own webhooks: its plugins have already judged the objects that it serves.
+//! Recognition of this server's own webhooks: this server's plugins have already judged the objects that this
+//! server stores.
 
 use berth_admission::client::Endpoint;
 
@@ -28,9 +29,9 @@ impl OwnAddresses {
                     return false;
                 };
                 let host = url.host().unwrap_or_default();
-                let here = is_loopback(host) || self.is_named(host);
+                let is_here = is_loopback(host) || self.is_named(host);
                 self.paths.contains(&url.path())
-                    && here
+                    && is_here
                     && self.ports.contains(&url.port_u16().unwrap_or(443))
             }
         }

@@ -132,9 +132,9 @@ async fn keep(
     report: watch::Sender<bool>,
 ) {
     let (group, version) = kind.group_version();
-    let named = GroupVersionKind::gvk(group, version, &kind.kind);
+    let gvk = GroupVersionKind::gvk(group, version, &kind.kind);
     loop {
-        match discovery::pinned_kind(&client, &named).await {
+        match discovery::pinned_kind(&client, &gvk).await {
             Ok((resource, capabilities)) => {
                 let namespaced = capabilities.scope == Scope::Namespaced;
                 follow(&client, &resource, namespaced, &known, &report).await;

@@ -1,4 +1,4 @@
-//! A webhook ready to be called: with compiled conditions, resolved address and trusted CAs.
+//! A webhook ready to be called: with compiled conditions, and a client for its address and CAs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,8 @@ pub(super) struct Maker {
 
 impl Maker {
     /// Prepares the webhooks of `configurations` in the order of their calls: by the name of the
-    /// configuration, then by the index in it. Unchanged ones are reused from `before`.
+    /// configuration, then by the index in it. Unchanged webhooks are reused from `before`; this server's own
+    /// webhooks are left out.
     pub(super) fn all(
         &self,
         configurations: &BTreeMap<String, Arc<Value>>,
@@ -73,8 +74,8 @@ impl Maker {
         })
     }
 
-    /// Returns the caller of `hook`. A known webhook with the same address and CAs keeps its caller and thus
-    /// its connections.
+    /// Returns the caller of `hook`. A known webhook with the same address, CAs and timeout keeps its caller
+    /// and thus its connections.
     fn caller(&self, hook: &Hook, before: &[Arc<PreparedWebhook>]) -> Result<Arc<Caller>, String> {
         let is_same = |known: &&Arc<PreparedWebhook>| {
             let target = |hook: &Hook| -> (Endpoint, Vec<u8>, u64) {

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::{Service, Sources};
 use crate::error::RegistrationError;
 
-/// Annotation by which cert-manager sets caBundles.
-const INJECTED: &str = "cert-manager.io/inject-ca-from";
+/// Annotation that makes cert-manager fill in caBundles.
+const INJECT_CA_FROM: &str = "cert-manager.io/inject-ca-from";
 
 /// One registered object, identified by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,10 +32,10 @@ pub(super) struct RegisteredObject {
 pub(super) enum ObjectState {
     /// The object does not exist.
     Missing,
-    /// Another program fills in the caBundles of the object. The value is the reason why the hub cannot find
-    /// this server by the object, if there is one.
+    /// This server does not set the caBundles of the object. The value is the reason why the hub does not
+    /// find or trust this server by the object, if there is one.
     Foreign(Option<String>),
-    /// The present object.
+    /// This server sets the caBundles of the object.
     Ours(Value),
 }
 
@@ -86,7 +86,7 @@ impl RegisteredObject {
             // With `insecureSkipTLSVerify` an APIService must not have a caBundle.
             return ObjectState::Foreign(None);
         }
-        match elsewhere(&object, service) {
+        match other_service(&object, service) {
             Some(why) => ObjectState::Foreign(Some(format!("{self} {why}"))),
             None => ObjectState::Ours(object),
         }
@@ -97,7 +97,8 @@ impl RegisteredObject {
         format!("{self} does not exist; {}", self.source)
     }
 
-    /// Lists the parts of `object` that are for `service` and have no caBundle.
+    /// Message about missing caBundles in the parts of `object` that are for `service`; `None` when no
+    /// caBundle is missing.
     pub(super) fn untrusting(&self, object: &Value, service: &Service) -> Option<String> {
         let filler = match is_injected(object) {
             true => "cert-manager",
@@ -189,11 +190,11 @@ impl std::fmt::Display for RegisteredObject {
 
 /// Whether cert-manager fills in the caBundles of `object`.
 fn is_injected(object: &Value) -> bool {
-    object["metadata"]["annotations"][INJECTED].is_string()
+    object["metadata"]["annotations"][INJECT_CA_FROM].is_string()
 }
 
-/// Returns the service of the APIService `object`, if it is not `service`.
-fn elsewhere(object: &Value, service: &Service) -> Option<String> {
+/// Message about the Service of the APIService `object`, if this Service is not `service`.
+fn other_service(object: &Value, service: &Service) -> Option<String> {
     let reference = &object["spec"]["service"];
     (object["kind"] == "APIService" && !is_for(reference, service)).then(|| {
         format!(
@@ -222,7 +223,7 @@ fn is_for(reference: &Value, service: &Service) -> bool {
     reference["namespace"] == service.namespace.as_str() && reference["name"] == service.name.as_str()
 }
 
-/// Describes the Service or address that an APIService's reference names.
+/// Describes the Service that an APIService's reference names, or kube-apiserver where there is no reference.
 #[must_use]
 pub fn whose(reference: &Value) -> String {
     match (reference["namespace"].as_str(), reference["name"].as_str()) {
@@ -231,12 +232,12 @@ pub fn whose(reference: &Value) -> String {
     }
 }
 
-/// The fields that make `object` trust `bundle`; `None` when it trusts it already.
+/// The fields that make `object` trust `bundle`; `None` when `object` trusts `bundle` already.
 fn ca_patch(object: &Value, service: &Service, bundle: &str) -> Option<Value> {
     let bundle = json!(STANDARD.encode(bundle));
     if object["kind"] == "APIService" {
-        let have = &object["spec"]["caBundle"];
-        return (*have != bundle).then(|| json!({"spec": {"caBundle": bundle}}));
+        let current = &object["spec"]["caBundle"];
+        return (*current != bundle).then(|| json!({"spec": {"caBundle": bundle}}));
     }
     let mut webhooks = object["webhooks"].as_array()?.clone();
     let mut changed = false;

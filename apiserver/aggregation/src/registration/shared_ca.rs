@@ -36,7 +36,7 @@ pub struct SharedCaOptions {
 /// The Secret of the shared CA.
 pub(super) struct SharedCa {
     secrets: Api<Secret>,
-    published: Api<ConfigMap>,
+    config_maps: Api<ConfigMap>,
     /// Description of the Secret for messages.
     place: PathBuf,
     options: SharedCaOptions,
@@ -45,7 +45,7 @@ pub(super) struct SharedCa {
 }
 
 /// The Secret and its CA, from one read.
-pub(super) struct Read {
+pub(super) struct SecretSnapshot {
     secret: Secret,
     pub(super) shared: SharedAuthorities,
 }
@@ -54,7 +54,7 @@ impl SharedCa {
     pub(super) fn new(client: Client, namespace: &str, options: SharedCaOptions, source: &str) -> Self {
         Self {
             secrets: Api::namespaced(client.clone(), namespace),
-            published: Api::namespaced(client, namespace),
+            config_maps: Api::namespaced(client, namespace),
             place: PathBuf::from(format!("the Secret {namespace}/{}", options.secret)),
             options,
             source: source.to_owned(),
@@ -62,13 +62,13 @@ impl SharedCa {
     }
 
     /// Reads the Secret. Creates it where it is missing, unless another server is faster.
-    pub(super) async fn open(&self, now: Timestamp) -> Result<Read, RegistrationError> {
+    pub(super) async fn open(&self, now: Timestamp) -> Result<SecretSnapshot, RegistrationError> {
         for _ in 0..ATTEMPTS {
             let found = self.secrets.get_opt(&self.options.secret).await;
             let found = found.map_err(|problem| self.failed("reading", &problem))?;
             let Some(secret) = found else {
                 let first = SharedAuthorities::generate(now)?;
-                let secret = self.holding(None, &first);
+                let secret = self.secret_with(None, &first);
                 match self.secrets.create(&PostParams::default(), &secret).await {
                     Ok(_) => tracing::info!(secret = %self.place.display(), "Secret created with a new CA"),
                     Err(problem) if is_conflict(&problem) => {}
@@ -77,7 +77,7 @@ impl SharedCa {
                 continue;
             };
             match SharedAuthorities::read(&data(&secret), &self.place)? {
-                Some(shared) => return Ok(Read { secret, shared }),
+                Some(shared) => return Ok(SecretSnapshot { secret, shared }),
                 None => {
                     let first = SharedAuthorities::generate(now)?;
                     if self.replace(&secret, &first).await?.is_some() {
@@ -89,27 +89,27 @@ impl SharedCa {
         Err(RegistrationError::Conflicts(self.place.display().to_string()))
     }
 
-    /// Performs the next step of a rotation if it is due. `announced` is true if every client trusts the
-    /// present bundle.
+    /// Performs the next step of a rotation if it is due. `announced` tells whether every registered object
+    /// trusts the present bundle.
     pub(super) async fn advance(
         &self,
-        read: Read,
+        snapshot: SecretSnapshot,
         now: Timestamp,
         announced: bool,
-    ) -> Result<Read, RegistrationError> {
-        let annotations = read.secret.metadata.annotations.as_ref();
+    ) -> Result<SecretSnapshot, RegistrationError> {
+        let annotations = snapshot.secret.metadata.annotations.as_ref();
         let moment = Moment {
             now,
             step: self.options.step,
             announced,
             asked: annotations.is_some_and(|all| all.contains_key(&self.options.rotate_annotation)),
         };
-        let Some((step, next)) = read.shared.next_step(&moment, &self.place)? else {
-            return Ok(read);
+        let Some((step, next)) = snapshot.shared.next_step(&moment, &self.place)? else {
+            return Ok(snapshot);
         };
         // Another server was faster: the Secret is read again soon.
-        let Some(secret) = self.replace(&read.secret, &next).await? else {
-            return Ok(read);
+        let Some(secret) = self.replace(&snapshot.secret, &next).await? else {
+            return Ok(snapshot);
         };
         let text = match step {
             Step::Announced => "CA rotation: the next CA is announced, and trusted beside the current one",
@@ -117,7 +117,7 @@ impl SharedCa {
             Step::Dropped => "CA rotation finished: the old CA is no longer trusted",
         };
         tracing::info!(secret = %self.place.display(), "{text}");
-        Ok(Read { secret, shared: next })
+        Ok(SecretSnapshot { secret, shared: next })
     }
 
     /// Publishes the certificates for clients that only have to trust the CA (Prometheus). A ConfigMap that
@@ -132,7 +132,7 @@ impl SharedCa {
                 cause: told(&problem),
             }),
         };
-        let found = match self.published.get(name).await {
+        let found = match self.config_maps.get(name).await {
             Ok(found) => found,
             Err(problem) => return failed(problem),
         };
@@ -142,7 +142,10 @@ impl SharedCa {
             return Ok(());
         }
         let patch = Patch::Merge(serde_json::json!({"data": {CERTIFICATES: bundle}}));
-        let patched = self.published.patch(name, &PatchParams::default(), &patch).await;
+        let patched = self
+            .config_maps
+            .patch(name, &PatchParams::default(), &patch)
+            .await;
         patched.map(drop).or_else(failed)
     }
 
@@ -162,7 +165,7 @@ impl SharedCa {
         old: &Secret,
         shared: &SharedAuthorities,
     ) -> Result<Option<Secret>, RegistrationError> {
-        let secret = self.holding(Some(old), shared);
+        let secret = self.secret_with(Some(old), shared);
         match self
             .secrets
             .replace(&self.options.secret, &PostParams::default(), &secret)
@@ -174,7 +177,7 @@ impl SharedCa {
         }
     }
 
-    fn holding(&self, old: Option<&Secret>, shared: &SharedAuthorities) -> Secret {
+    fn secret_with(&self, old: Option<&Secret>, shared: &SharedAuthorities) -> Secret {
         let content = shared.write().into_iter();
         let mut secret = old.cloned().unwrap_or_else(|| Secret {
             metadata: ObjectMeta {

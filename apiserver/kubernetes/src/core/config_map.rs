@@ -65,7 +65,7 @@ impl Kind for ConfigMap {
     described_by!(DEFINITION);
 
     fn read_body(&self, _: Option<&Value>, body: &mut Value) {
-        data::unbroken(body, "binaryData");
+        data::remove_line_breaks(body, "binaryData");
         value::drop_empty(body, &["data", "binaryData"]);
     }
 

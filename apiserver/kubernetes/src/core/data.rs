@@ -44,7 +44,7 @@ pub(crate) fn keys(object: &Value, field: &str) -> Vec<FieldError> {
 
 /// Removes line breaks from the base64 values of the object in `field`: the output of `base64` has line
 /// breaks, stored values have none.
-pub(crate) fn unbroken(object: &mut Value, field: &str) {
+pub(crate) fn remove_line_breaks(object: &mut Value, field: &str) {
     let Some(entries) = object.get_mut(field).and_then(Value::as_object_mut) else {
         return;
     };
@@ -62,7 +62,7 @@ pub(crate) fn encodings(object: &Value, field: &str) -> Vec<FieldError> {
     let entries = value::object(object, &[field]).into_iter().flatten();
     entries
         .filter_map(|(key, entry)| {
-            // The message has the path without the value, which may be a Secret's.
+            // The detail has the position without the byte there, since the value may be a Secret's.
             let place = match STANDARD.decode(entry.as_str()?).err()? {
                 DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => {
                     format!("illegal data at input byte {at}")
@@ -81,7 +81,8 @@ pub(crate) fn encodings(object: &Value, field: &str) -> Vec<FieldError> {
         .collect()
 }
 
-/// Error when the values of `fields` (the flag: base64) have too many bytes together.
+/// Error when the values of `fields` have too many bytes together. The flag of a field tells whether its
+/// values are base64.
 pub(crate) fn size(object: &Value, fields: &[(&str, bool)]) -> Option<FieldError> {
     let mut total = 0;
     for (field, encoded) in fields {

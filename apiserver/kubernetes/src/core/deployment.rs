@@ -1,5 +1,5 @@
 //! `apps/v1` Deployment, and its `scale`. A standalone server runs no Pods: it stores the Deployment for
-//! programs that sync it to a cluster which runs them (kcp's syncers), and they report its status.
+//! programs (kcp's syncers) that create the Pods on a cluster, and report the status of the Deployment.
 
 mod fields;
 mod rules;
@@ -90,7 +90,7 @@ pub(crate) fn of_containers(deployment: &Object, field: &str) -> Cell {
     texts.collect::<Vec<_>>().join(",").into()
 }
 
-/// The number at `path`; a missing one is zero.
+/// The number at `path`; zero where there is none.
 fn number(value: &Value, path: &[&str]) -> i64 {
     let at = path.iter().try_fold(value, |value, name| value.get(name));
     at.and_then(Value::as_i64).unwrap_or_default()

@@ -146,7 +146,7 @@ const CORE_SELECTABLE: &[SelectableField] = fields![
         SelectableField::computed("source", |event| row::component(event).to_owned())
 ];
 
-/// Selectors compare the stored form, in both APIs.
+/// Selectable fields of `events.k8s.io/v1`, with their paths in the stored form.
 const SELECTABLE: &[SelectableField] = fields![
         "regarding.kind" => "involvedObject"."kind",
         "regarding.namespace" => "involvedObject"."namespace",

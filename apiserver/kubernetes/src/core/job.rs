@@ -1,5 +1,5 @@
-//! `batch/v1` Job. It is stored for programs that copy it to a cluster which runs its Pods; no controller
-//! here runs any.
+//! `batch/v1` Job. A standalone server runs no Pods: it stores the Job for programs that create the Pods on a
+//! cluster.
 
 use berth_apimachinery::{
     Column, Definition, FieldError, Kind, KindInfo, Schema, StatusMetadata, Write, described_by,

@@ -28,7 +28,7 @@ pub(crate) fn problems(paths: &[&[&str]], new: &Value) -> Vec<FieldError> {
         .collect()
 }
 
-/// Converts the times at `paths` to UTC, the served form.
+/// Converts the times at `paths` to UTC, the served form, unless one of them has a problem.
 pub(crate) fn to_utc(paths: &[&[&str]], new: &mut Value) {
     if !problems(paths, new).is_empty() {
         return;

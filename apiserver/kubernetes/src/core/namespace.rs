@@ -223,8 +223,8 @@ fn finalizer_errors(new: &Value) -> Vec<FieldError> {
 /// holds the deletion back any more.
 ///
 /// # Errors
-/// Never for a stored object. Otherwise, the text is the syntax error.
-pub(crate) fn finalized(current: &Object, finalizers: Vec<Value>) -> Result<Step, String> {
+/// The syntax error of `current`; a stored object has none.
+pub(crate) fn finalize_step(current: &Object, finalizers: Vec<Value>) -> Result<Step, String> {
     let meta = current.meta();
     let removes =
         meta.deletion_timestamp().is_some() && finalizers.is_empty() && meta.finalizers().is_empty();
@@ -272,9 +272,9 @@ impl SubresourceHandler for Finalize {
             let missing = || Status::not_found(RESOURCE, &call.name);
             let current = namespaces.get("", &call.name).ok_or_else(missing)?;
             if !revision.is_empty() && revision != current.revision().to_string() {
-                return Err(moved(&call.name));
+                return Err(conflict(&call.name));
             }
-            let step = finalized(current, finalizers.to_vec()).map_err(Status::internal)?;
+            let step = finalize_step(current, finalizers.to_vec()).map_err(Status::internal)?;
             let preview = preview_of(current, &step);
             if call.dry_run {
                 return Ok(Reply::Object(preview));
@@ -290,7 +290,7 @@ impl SubresourceHandler for Finalize {
                 }
                 // Without a resource version from the client, the change applies to the present object.
                 Err(StoreError::Conflict { .. }) if revision.is_empty() => {}
-                Err(StoreError::Conflict { .. }) => return Err(moved(&call.name)),
+                Err(StoreError::Conflict { .. }) => return Err(conflict(&call.name)),
                 Err(StoreError::NotFound { .. }) => return Err(missing()),
                 Err(error) => return Err(unavailable(error)),
             }
@@ -305,7 +305,7 @@ fn preview_of(current: &Arc<Object>, step: &Step) -> Arc<Object> {
     )
 }
 
-fn moved(name: &str) -> Status {
+fn conflict(name: &str) -> Status {
     let text = "the object has been modified; please apply your changes to the latest version and try again";
     Status::conflict(RESOURCE, name, text)
 }

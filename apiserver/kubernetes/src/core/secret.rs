@@ -65,12 +65,12 @@ impl Kind for Secret {
     /// Encodes stringData and sets the type, which an update may omit.
     fn read_body(&self, old: Option<&Value>, body: &mut Value) {
         encode_texts(body);
-        data::unbroken(body, "data");
+        data::remove_line_breaks(body, "data");
         value::drop_empty(body, &["data"]);
         // Values that are not strings stay, and the schema rejects them.
         if body
             .get("type")
-            .is_none_or(|given| given.is_null() || given == "")
+            .is_none_or(|secret_type| secret_type.is_null() || secret_type == "")
         {
             let stored = old.map_or("", |old| value::text(old, &["type"]));
             body["type"] = if stored.is_empty() { "Opaque" } else { stored }.into();
@@ -105,7 +105,7 @@ impl Kind for Secret {
     }
 }
 
-/// Moves stringData into data. Values that are not strings stay, and the schema rejects them.
+/// Moves stringData into data. If a value is not a string, all of stringData stays, and the schema rejects it.
 fn encode_texts(new: &mut Value) {
     let Some(Value::Object(texts)) = new.get("stringData") else {
         return;
@@ -130,7 +130,8 @@ fn encode_texts(new: &mut Value) {
     }
 }
 
-/// Errors for missing keys that the type of the secret requires.
+/// Errors for keys and annotations that the type of the secret requires: missing ones, and values that are
+/// not JSON.
 fn of_type(new: &Value) -> Vec<FieldError> {
     let has = |key: &str| value::object(new, &["data"]).is_some_and(|data| data.contains_key(key));
     let required = |key: &str| (!has(key)).then(|| FieldError::required(format!("data[{key}]"), ""));

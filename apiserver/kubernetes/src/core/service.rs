@@ -161,7 +161,7 @@ static DEFINITION: Definition = Definition {
 };
 
 /// Fields of the spec that are omitted when they are empty.
-const LEFT_OUT: &[&str] = &[
+const OMITTED_IF_EMPTY: &[&str] = &[
     "clusterIPs",
     "externalIPs",
     "ipFamilies",
@@ -179,7 +179,7 @@ impl Kind for Service {
 
     fn read_body(&self, _: Option<&Value>, body: &mut Value) {
         if let Some(spec) = body.get_mut("spec") {
-            value::drop_empty(spec, LEFT_OUT);
+            value::drop_empty(spec, OMITTED_IF_EMPTY);
         }
     }
 

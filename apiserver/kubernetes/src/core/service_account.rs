@@ -1,5 +1,5 @@
-//! `v1` ServiceAccount. On a standalone server it is a name that RBAC can bind and that controllers such as
-//! kcp's sync; Berth issues no tokens for it.
+//! `v1` ServiceAccount. On a standalone server, RBAC can grant roles to a ServiceAccount, and controllers
+//! (such as kcp's) can sync the ServiceAccount; Berth issues no tokens for ServiceAccounts.
 
 use berth_apimachinery::{Definition, Kind, KindInfo, Schema, Write, described_by};
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
-//! `apps/v1` StatefulSet. Like a Deployment, it is stored for programs that copy it to a cluster which runs
-//! its Pods.
+//! `apps/v1` StatefulSet. A standalone server runs no Pods: it stores the StatefulSet for programs that
+//! create the Pods on a cluster.
 
 use berth_apimachinery::{
     Column, Definition, FieldError, Kind, KindInfo, Schema, StatusMetadata, Write, described_by,

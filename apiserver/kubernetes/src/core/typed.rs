@@ -6,7 +6,7 @@ use berth_apimachinery::{FieldError, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Longest text of a reported problem, since it may quote the request.
+/// Highest number of characters of a reported problem, which may quote the request.
 const LONGEST_PROBLEM: usize = 300;
 
 /// Error of the first field of `new` that a client's `T` cannot hold; none where `schema` rejects the object
@@ -48,8 +48,8 @@ fn as_go_reads(value: &mut Value) {
         Value::Object(fields) => {
             for (name, field) in fields {
                 match (name.as_str(), field) {
-                    ("limits" | "requests" | "overhead", Value::Object(list)) => texts(list),
-                    ("sizeLimit" | "divisor", field) => text(field),
+                    ("limits" | "requests" | "overhead", Value::Object(list)) => numbers_to_texts(list),
+                    ("sizeLimit" | "divisor", field) => number_to_text(field),
                     ("conditions", Value::Array(conditions)) => conditions.iter_mut().for_each(fill_time),
                     (_, field) => as_go_reads(field),
                 }
@@ -69,11 +69,11 @@ fn fill_time(condition: &mut Value) {
     }
 }
 
-fn texts(list: &mut Map<String, Value>) {
-    list.values_mut().for_each(text);
+fn numbers_to_texts(list: &mut Map<String, Value>) {
+    list.values_mut().for_each(number_to_text);
 }
 
-fn text(value: &mut Value) {
+fn number_to_text(value: &mut Value) {
     if let Value::Number(number) = value {
         *value = number.to_string().into();
     }

@@ -26,7 +26,7 @@ impl Kinds {
             kinds
                 .by_kind
                 .insert((info.group, info.kind), Arc::clone(&resource.kind));
-            // Where two APIs serve the same stored objects, either kind is used.
+            // Where two APIs serve the same stored objects, the kind of the first API is used.
             kinds
                 .by_resource
                 .entry(resource.kind.stored_in())

@@ -87,12 +87,12 @@ impl Removal {
             let guards = match current.meta().deletion_timestamp() {
                 Some(_) => Vec::new(),
                 None => {
-                    let permitted = self.protection.permits(key, &current).await;
-                    permitted.map_err(NotRemoved::Protected)?
+                    let guards = self.protection.permits(key, &current).await;
+                    guards.map_err(NotRemoved::Protected)?
                 }
             };
             let next = self.mark_deleting(key, &current, propagation);
-            if self.written(key, &current, next, guards).await?.is_some() {
+            if self.write_once(key, &current, next, guards).await?.is_some() {
                 return Ok(());
             }
         }
@@ -132,7 +132,7 @@ impl Removal {
             let Some(value) = next(&current) else {
                 return Ok(false);
             };
-            if let Some(changed) = self.written(key, &current, value, Vec::new()).await? {
+            if let Some(changed) = self.write_once(key, &current, value, Vec::new()).await? {
                 return Ok(changed);
             }
         }
@@ -148,7 +148,7 @@ impl Removal {
     /// Replaces `current` by `value`, or removes it if there is no value. Returns whether that changed
     /// anything, or `None` after a conflict: the object, or a state that `guards` require, was changed by
     /// another writer. Retries of the write end, since each conflict means that another write succeeded.
-    async fn written(
+    async fn write_once(
         &self,
         key: &Key,
         current: &Object,

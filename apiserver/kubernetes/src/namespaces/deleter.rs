@@ -1,7 +1,7 @@
 //! Deletes the content of terminating namespaces, then the namespaces.
 //!
-//! The deleter follows the changes of the store: a namespace is checked when its deletion begins, and after
-//! every change in it. A timer only repeats writes that the store could not do.
+//! The deleter follows the changes of the store: a namespace is checked when its deletion begins, and
+//! whenever an object in it is created or removed. A timer only repeats writes that the store could not do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -187,7 +187,7 @@ impl Deleter {
             };
             let mut finalizers = value::list(current.value(), &["spec", "finalizers"]).to_vec();
             finalizers.retain(|finalizer| finalizer != namespace::FINALIZER);
-            let step = namespace::finalized(&current, finalizers).map_err(StoreError::Unavailable)?;
+            let step = namespace::finalize_step(&current, finalizers).map_err(StoreError::Unavailable)?;
             match self.store.apply(vec![step]).await {
                 Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => {}
                 result => return result.map(|_| ()),
@@ -241,9 +241,9 @@ impl RemainingContent {
     }
 }
 
-fn condition(kind: &str, holds: bool, reason: &str, message: &str) -> Value {
+fn condition(condition_type: &str, holds: bool, reason: &str, message: &str) -> Value {
     let status = if holds { "True" } else { "False" };
-    json!({"type": kind, "status": status, "reason": reason, "message": message})
+    json!({"type": condition_type, "status": status, "reason": reason, "message": message})
 }
 
 /// Sets the conditions in the status, each with the time of its last change; returns whether anything

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::table::{Count, Field, Form, Message, TABLE};
 use super::wire::{Reader, Wire};
 
-/// Decodes a top-level object. Unlike in nested messages, its metadata and spec are present even if they are
-/// empty, since every object has them.
+/// Decodes a top-level object. Unlike in nested messages, an empty metadata or spec is kept, since every
+/// object has these fields.
 pub(super) fn object(message: &Message, bytes: &[u8], out: &mut Map<String, Value>) -> Result<(), String> {
     let mut reader = Reader::new(bytes);
     while let Some((number, value)) = reader.next()? {

@@ -31,7 +31,7 @@ pub(super) enum Scalar {
 }
 
 impl Scalar {
-    /// The form with a name in `messages.txt`.
+    /// The form called `name` in `messages.txt`.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "text" => Self::Text,
@@ -48,7 +48,7 @@ impl Scalar {
         })
     }
 
-    /// The zero value of an element of a list or map, which Go always writes.
+    /// The zero value, which Go writes for an unset value that is not behind a pointer.
     pub(super) fn zero(self) -> Value {
         match self {
             Self::Flag => false.into(),
@@ -72,9 +72,9 @@ impl Scalar {
             Self::Texts => Some(texts(wire.bytes()?)?),
             Self::Time => instant(wire.bytes()?)?.map(|at| time::rfc3339(at).into()),
             Self::MicroTime => instant(wire.bytes()?)?.map(|at| time::rfc3339_micro(at).into()),
-            Self::Quantity => Some(only_bytes(wire.bytes()?)?.text()?.into()),
-            Self::IntOrString => Some(either(wire.bytes()?)?),
-            Self::Json => match only_bytes(wire.bytes()?)?.bytes()? {
+            Self::Quantity => Some(first_field(wire.bytes()?)?.text()?.into()),
+            Self::IntOrString => Some(int_or_string(wire.bytes()?)?),
+            Self::Json => match first_field(wire.bytes()?)?.bytes()? {
                 b"" => None,
                 raw => Some(serde_json::from_slice(raw).map_err(|problem| problem.to_string())?),
             },
@@ -128,7 +128,7 @@ impl Scalar {
     }
 }
 
-/// Writes a message with one field of these bytes.
+/// Writes a message with `bytes` in field 1, as the field `number`.
 fn within(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
     let mut inner = Vec::new();
     wire::bytes(1, bytes, &mut inner);
@@ -138,14 +138,14 @@ fn within(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
 /// Returns the number without its fraction.
 fn whole(value: &serde_json::Number) -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "integers of any size saturate")]
-    let rounded = |number: f64| number as i64;
+    let truncate = |number: f64| number as i64;
     value
         .as_i64()
-        .unwrap_or_else(|| value.as_f64().map_or(0, rounded))
+        .unwrap_or_else(|| value.as_f64().map_or(0, truncate))
 }
 
-/// Returns the value of the first field; empty if it is missing.
-fn only_bytes(bytes: &[u8]) -> Result<Wire<'_>, String> {
+/// Returns the value of field 1; empty bytes if the field is missing.
+fn first_field(bytes: &[u8]) -> Result<Wire<'_>, String> {
     let mut found = Wire::Bytes(b"");
     let mut reader = Reader::new(bytes);
     while let Some((number, value)) = reader.next()? {
@@ -156,7 +156,7 @@ fn only_bytes(bytes: &[u8]) -> Result<Wire<'_>, String> {
     Ok(found)
 }
 
-/// Returns the numbers of the first two fields.
+/// Returns the numbers in the fields 1 and 2; 0 for a missing field.
 fn numbers(bytes: &[u8]) -> Result<[i64; 2], String> {
     let mut found = [0; 2];
     let mut reader = Reader::new(bytes);
@@ -192,8 +192,8 @@ fn texts(bytes: &[u8]) -> Result<Value, String> {
     Ok(list.into())
 }
 
-/// Decodes a number or a text, according to the preceding type.
-fn either(bytes: &[u8]) -> Result<Value, String> {
+/// Decodes a number or a text, according to the type in field 1.
+fn int_or_string(bytes: &[u8]) -> Result<Value, String> {
     let (mut is_text, mut number, mut text) = (false, 0, "");
     let mut reader = Reader::new(bytes);
     while let Some((field, value)) = reader.next()? {

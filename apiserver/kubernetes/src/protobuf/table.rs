@@ -2,9 +2,9 @@
 //!
 //! An unindented line begins a message: its name, and after each `=` an apiVersion (`*` matches every one)
 //! and a kind whose objects it encodes. Each line below is a field: its number, its name in JSON, and its
-//! form. A form is a scalar (see [`Scalar`]) or a message, behind `[]` where it is a list, `{}` a map by
-//! texts, `*` a pointer (so that a zero differs from an absent value), and `<` where the fields of the
-//! message are inlined in the surrounding JSON object.
+//! form. A form is a scalar (see [`Scalar`]) or a message, with a prefix: `[]` for a list, `{}` for a map
+//! with text keys, `*` for a pointer (so that a zero differs from an absent value), `<` for a message whose
+//! fields are inlined in the surrounding JSON object.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

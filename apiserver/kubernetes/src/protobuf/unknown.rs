@@ -18,9 +18,9 @@ pub(super) fn fields(message: &Message, object: &Value, before: &Value, most: us
         unknown: Unknown::default(),
         text: 0,
     };
-    let named = |name: &str| matches!(name, "apiVersion" | "kind");
+    let is_type_meta = |name: &str| matches!(name, "apiVersion" | "kind");
     if let Some(fields) = object.as_object() {
-        for (name, value) in fields.iter().filter(|(name, _)| !named(name)) {
+        for (name, value) in fields.iter().filter(|(name, _)| !is_type_meta(name)) {
             search.field(
                 message,
                 name,

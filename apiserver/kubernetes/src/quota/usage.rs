@@ -1,5 +1,5 @@
-//! Usage in the status of quotas: it is counted again after every creation or deletion in a namespace with a
-//! quota.
+//! Usage in the status of quotas. In a namespace with a quota, the usage is counted again after every
+//! creation or deletion, and after every change of a Service or a quota.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -127,9 +127,11 @@ impl Counter {
     /// Status of the quota: its limits as they are written in the spec, and the used amount of each.
     fn status(&self, quota: &Object, namespace: &str) -> Value {
         let (mut hard, mut amounts) = (json!({}), json!({}));
-        let own = value::object(quota.value(), &["spec", "hard"]);
+        let spec_limits = value::object(quota.value(), &["spec", "hard"]);
         for (name, most) in limits(quota) {
-            let text = own.and_then(|own| own[&name].as_str()).map(str::to_owned);
+            let text = spec_limits
+                .and_then(|limits| limits[&name].as_str())
+                .map(str::to_owned);
             hard[&name] = text.unwrap_or_else(|| most.to_string()).into();
             let count = match self.by_name.get(&name) {
                 Some(resource) => used(&name, &self.store.cached(*resource), namespace),

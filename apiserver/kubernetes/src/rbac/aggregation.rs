@@ -103,8 +103,8 @@ fn is_aggregated(role: &Object) -> bool {
 /// Returns `role` with the rules `aggregated`; `None` if it has them already.
 fn with_rules(role: &Object, aggregated: &[PolicyRule]) -> Option<Value> {
     let aggregated = json!(aggregated);
-    let have = &role.value()["rules"];
-    let same = *have == aggregated || (have.is_null() && aggregated == json!([]));
+    let current = &role.value()["rules"];
+    let same = *current == aggregated || (current.is_null() && aggregated == json!([]));
     (!same).then(|| {
         let mut next = role.parse();
         next["rules"] = aggregated;

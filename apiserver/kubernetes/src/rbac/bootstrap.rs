@@ -13,7 +13,7 @@ use crate::rbac::covering;
 
 /// Berth's own group.
 const BERTH: &str = "scheduling.berth.dev";
-/// Annotation that keeps a role unchanged (`false`).
+/// Annotation whose value `false` keeps a role unchanged.
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 /// Highest number of attempts to update a role that other clients change concurrently.
 const ATTEMPTS: usize = 8;
@@ -21,7 +21,7 @@ const ATTEMPTS: usize = 8;
 const READ: [&str; 3] = ["get", "list", "watch"];
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
 
-/// Resources of the systems' users that the default roles cover.
+/// Resources of the systems that the default roles let users read and write.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
     /// Namespaced resources that systems place: `view` reads them, `edit` writes them.
@@ -31,15 +31,15 @@ pub struct Reach {
     pub fleet_wide: Vec<GroupResource>,
     /// Further resources that users of a system may read (kcp's Locations).
     pub readable: Vec<GroupResource>,
-    /// Whether this server binds the systems' objects: an observer accepts no Binding, and on a hub the right
-    /// to create one would be a right to the system's own.
+    /// Whether this server binds the systems' objects: an observer accepts no Binding, and on a hub, the
+    /// right to create a Binding would be a right to the system's own subresource `binding`.
     pub is_bound: bool,
 }
 
 /// One default cluster role.
 struct Bootstrap {
     name: &'static str,
-    /// The role that aggregates its rules: `admin`, `edit` or `view`.
+    /// The role that aggregates the rules of this role: `admin`, `edit` or `view`.
     aggregates_to: Option<&'static str>,
     rules: Vec<Value>,
     /// Last part of the label that selects the roles which this role aggregates.

@@ -15,7 +15,7 @@ use crate::core::rbac::{
     RoleRef, Subject,
 };
 
-/// Compiled lists: roles, cluster roles, role bindings, cluster role bindings.
+/// The lists that are compiled: roles, cluster roles, role bindings, cluster role bindings.
 pub(crate) type Lists = [Collection; 4];
 
 /// Returns the present lists of `source`.
@@ -90,20 +90,20 @@ impl CompiledRules {
     }
 
     /// Grants of `user` in `namespace`: cluster-wide grants and grants of the namespace.
-    pub(crate) fn granted<'a>(
+    pub(crate) fn grants_of<'a>(
         &'a self,
         user: &UserInfo,
         namespace: &str,
     ) -> impl Iterator<Item = UserGrant<'a>> {
-        let own = self.users.get(&user.name);
+        let of_user = self.users.get(&user.name);
         let of_groups = user.groups.iter().filter_map(|group| self.groups.get(group));
-        let grants: Vec<_> = own.into_iter().chain(of_groups).flatten().collect();
+        let grants: Vec<_> = of_user.into_iter().chain(of_groups).flatten().collect();
         let namespace = namespace.to_owned();
         grants.into_iter().filter_map(move |(grant, subject)| {
             let applies = grant
                 .namespace
                 .as_ref()
-                .is_none_or(|own| !namespace.is_empty() && *own == namespace);
+                .is_none_or(|granted| !namespace.is_empty() && *granted == namespace);
             applies.then(|| UserGrant {
                 grant,
                 subject,
@@ -114,11 +114,11 @@ impl CompiledRules {
 
     /// Adds one binding to each of its subjects. A binding whose role does not exist grants nothing.
     fn bind(&mut self, object: &Object, namespace: Option<&str>) {
-        let Some(fields) = parsed::<BindingFields>(object) else {
+        let Some(fields) = parse::<BindingFields>(object) else {
             return;
         };
-        let own = namespace.unwrap_or_default();
-        let Some(rules) = self.rules_of(&fields.role_ref, own) else {
+        let binding_namespace = namespace.unwrap_or_default();
+        let Some(rules) = self.rules_of(&fields.role_ref, binding_namespace) else {
             return;
         };
         let name = object.meta().name();
@@ -137,7 +137,7 @@ impl CompiledRules {
             let (map, key) = match subject.kind.as_str() {
                 "User" => (&mut self.users, subject.name.clone()),
                 "Group" => (&mut self.groups, subject.name.clone()),
-                "ServiceAccount" => (&mut self.users, service_account(&subject, own)),
+                "ServiceAccount" => (&mut self.users, service_account(&subject, binding_namespace)),
                 _ => continue,
             };
             map.entry(key).or_default().push((Arc::clone(&grant), subject));
@@ -173,7 +173,7 @@ impl fmt::Display for UserGrant<'_> {
 
 /// The typed form of a stored object. Validation rejects objects without such a form; if one is stored
 /// nevertheless, it grants nothing.
-fn parsed<'a, T: Deserialize<'a>>(object: &'a Object) -> Option<T> {
+fn parse<'a, T: Deserialize<'a>>(object: &'a Object) -> Option<T> {
     match T::deserialize(&**object.value()) {
         Ok(view) => Some(view),
         Err(problem) => {
@@ -193,7 +193,7 @@ struct RoleView {
 }
 
 fn namespaced_roles(roles: &Collection) -> HashMap<(String, String), Arc<[PolicyRule]>> {
-    let rules = |object: &Object| parsed::<RoleView>(object)?.rules;
+    let rules = |object: &Object| parse::<RoleView>(object)?.rules;
     roles
         .iter(None, None)
         .map(|(name, object)| {
@@ -217,7 +217,7 @@ pub(super) fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[Polic
     let views: BTreeMap<&str, ClusterRoleView<'_>> = roles
         .iter(None, None)
         .filter_map(|(name, object)| {
-            let view = parsed::<RoleView>(object)?;
+            let view = parse::<RoleView>(object)?;
             let selectors = view.aggregation_rule.map(|rule| {
                 let selectors = rule.cluster_role_selectors.iter();
                 selectors

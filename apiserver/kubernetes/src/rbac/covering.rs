@@ -16,7 +16,7 @@ mod tests;
 /// Highest number of parts of one rule that are compared, unless a single held rule covers all of them.
 const PARTS: usize = 10_000;
 
-/// Highest number of steps of one comparison: a step compares a rule with a part.
+/// Highest number of steps of one comparison: a step compares a rule with a part, or reads a word of a rule.
 const STEPS: u64 = 5_000_000;
 
 /// Rules that are not covered.
@@ -111,20 +111,20 @@ enum On<'a> {
 impl<'a> Product<'a> {
     fn of(rule: &'a PolicyRule) -> Self {
         Self {
-            verbs: once(&rule.verbs),
-            groups: once(&rule.api_groups),
-            resources: once(&rule.resources),
-            names: once(&rule.resource_names),
-            urls: once(&rule.non_resource_urls),
+            verbs: unique(&rule.verbs),
+            groups: unique(&rule.api_groups),
+            resources: unique(&rule.resources),
+            names: unique(&rule.resource_names),
+            urls: unique(&rule.non_resource_urls),
         }
     }
 
     fn parts(&self) -> usize {
-        let named = self.groups.len().saturating_mul(self.resources.len());
-        let named = named.saturating_mul(self.names.len().max(1));
+        let resource_parts = self.groups.len().saturating_mul(self.resources.len());
+        let resource_parts = resource_parts.saturating_mul(self.names.len().max(1));
         self.verbs
             .len()
-            .saturating_mul(self.urls.len().saturating_add(named))
+            .saturating_mul(self.urls.len().saturating_add(resource_parts))
     }
 
     fn words(&self) -> usize {
@@ -179,7 +179,7 @@ impl Part<'_> {
     }
 }
 
-fn once(list: &[String]) -> Vec<&str> {
+fn unique(list: &[String]) -> Vec<&str> {
     let mut texts = HashSet::new();
     list.iter()
         .map(String::as_str)
@@ -268,7 +268,7 @@ impl<'a> Words<'a> {
             groups: set(&rule.api_groups),
             resources: set(&rule.resources),
             names: set(&rule.resource_names),
-            urls: once(&rule.non_resource_urls),
+            urls: unique(&rule.non_resource_urls),
         }
     }
 
@@ -293,9 +293,9 @@ impl<'a> Words<'a> {
     }
 
     fn allow_all(&self, product: &Product<'_>) -> bool {
-        let names = self.names.is_empty()
+        let covers_names = self.names.is_empty()
             || (!product.names.is_empty() && product.names.iter().all(|name| self.names.contains(name)));
-        names
+        covers_names
             && product.groups.iter().all(|group| self.allow_group(group))
             && product
                 .resources
@@ -308,8 +308,7 @@ impl<'a> Words<'a> {
         self.groups.contains("*") || self.groups.contains(group)
     }
 
-    /// Whether the resources of the rule cover `wanted`, in the way that `*/scale` covers
-    /// `deployments/scale`.
+    /// Whether the resources of the rule cover `wanted`: `*/scale` covers `deployments/scale`.
     fn allow_resource(&self, wanted: &str) -> bool {
         let subresource = || {
             let (_, sub) = wanted.split_once('/')?;
@@ -319,9 +318,9 @@ impl<'a> Words<'a> {
     }
 
     fn allow_url(&self, url: &str) -> bool {
-        self.urls.iter().any(|have| match have.strip_suffix('*') {
+        self.urls.iter().any(|pattern| match pattern.strip_suffix('*') {
             Some(prefix) => url.starts_with(prefix),
-            None => *have == url,
+            None => *pattern == url,
         })
     }
 }

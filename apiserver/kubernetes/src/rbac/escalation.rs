@@ -36,12 +36,12 @@ impl EscalationGuard {
         {
             return Ok(());
         }
-        let may = Attributes {
+        let right = Attributes {
             verb: "escalate".to_owned(),
             name: request.name.to_owned(),
             ..attributes(request, request.resource)
         };
-        if self.rbac.allows(&may).is_some() {
+        if self.rbac.allows(&right).is_some() {
             return Ok(());
         }
         let mut required: Vec<PolicyRule> = Option::deserialize(&role["rules"])
@@ -63,12 +63,12 @@ impl EscalationGuard {
         }
         let role = RoleRef::deserialize(&binding["roleRef"]).map_err(|problem| malformed(&problem))?;
         let resource = if role.kind == "Role" { ROLES } else { CLUSTER_ROLES };
-        let may = Attributes {
+        let right = Attributes {
             verb: "bind".to_owned(),
             name: role.name.clone(),
             ..attributes(request, resource)
         };
-        if self.rbac.allows(&may).is_some() {
+        if self.rbac.allows(&right).is_some() {
             return Ok(());
         }
         let Some(required) = self.rbac.rules_of(&role, request.namespace) else {

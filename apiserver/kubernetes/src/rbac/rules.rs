@@ -24,7 +24,7 @@ pub(crate) fn allows(rule: &PolicyRule, request: &Attributes) -> bool {
 }
 
 fn holds(list: &[String], wanted: &str) -> bool {
-    list.iter().any(|have| have == "*" || have == wanted)
+    list.iter().any(|entry| entry == "*" || entry == wanted)
 }
 
 fn url_matches(pattern: &str, path: &str) -> bool {

@@ -231,20 +231,20 @@ fn attributes(
             "spec.resourceAttributes",
             "exactly one of nonResourceAttributes or resourceAttributes must be specified",
         )),
-        (Some(requested), None) => Ok(Attributes {
-            verb: requested.verb.unwrap_or_default(),
+        (Some(request), None) => Ok(Attributes {
+            verb: request.verb.unwrap_or_default(),
             is_resource: true,
-            group: requested.group.unwrap_or_default(),
-            version: requested.version.unwrap_or_default(),
-            resource: requested.resource.unwrap_or_default(),
-            subresource: requested.subresource.unwrap_or_default(),
-            namespace: requested.namespace.unwrap_or_default(),
-            name: requested.name.unwrap_or_default(),
+            group: request.group.unwrap_or_default(),
+            version: request.version.unwrap_or_default(),
+            resource: request.resource.unwrap_or_default(),
+            subresource: request.subresource.unwrap_or_default(),
+            namespace: request.namespace.unwrap_or_default(),
+            name: request.name.unwrap_or_default(),
             ..Attributes::default()
         }),
-        (None, Some(requested)) => Ok(Attributes {
-            verb: requested.verb.unwrap_or_default(),
-            path: requested.path.unwrap_or_default(),
+        (None, Some(request)) => Ok(Attributes {
+            verb: request.verb.unwrap_or_default(),
+            path: request.path.unwrap_or_default(),
             ..Attributes::default()
         }),
     }

@@ -39,9 +39,9 @@ pub(super) fn policy(text: &str) -> Result<Policy, PolicyErrors> {
     let value = crate::yaml::strict(text)
         .map_err(|problem| PolicyErrors(vec![FieldError::invalid("", "", problem)]))?;
     let mut reader = Reader::default();
-    let read = reader.policy(&value);
+    let policy = reader.policy(&value);
     match reader.errors.is_empty() {
-        true => Ok(read),
+        true => Ok(policy),
         false => Err(PolicyErrors(reader.errors)),
     }
 }
@@ -51,7 +51,7 @@ struct Reader {
     errors: Vec<FieldError>,
 }
 
-/// Fields of a policy, except the fields that every object has.
+/// Allowed fields of a policy.
 const POLICY: [&str; 6] = [
     "apiVersion",
     "kind",
@@ -60,6 +60,7 @@ const POLICY: [&str; 6] = [
     "omitStages",
     "omitManagedFields",
 ];
+/// Allowed fields of a rule.
 const RULE: [&str; 9] = [
     "level",
     "users",
@@ -71,6 +72,7 @@ const RULE: [&str; 9] = [
     "omitStages",
     "omitManagedFields",
 ];
+/// Allowed fields of an element of `resources`.
 const RESOURCES: [&str; 3] = ["group", "resources", "resourceNames"];
 
 impl Reader {
@@ -95,7 +97,7 @@ impl Reader {
                 .map(|(index, rule)| self.rule(rule, &format!("rules[{index}]")))
                 .collect(),
             omit_stages: self.stages(fields, ""),
-            omit_managed_fields: self.flag(fields, "").unwrap_or_default(),
+            omit_managed_fields: self.omit_managed_fields(fields, "").unwrap_or_default(),
         }
     }
 
@@ -111,7 +113,7 @@ impl Reader {
             namespaces: self.texts(fields, path, "namespaces"),
             paths: self.texts(fields, path, "nonResourceURLs"),
             omit_stages: self.stages(fields, path),
-            omit_managed_fields: self.flag(fields, path),
+            omit_managed_fields: self.omit_managed_fields(fields, path),
         };
         let is_for_resources = !rule.resources.is_empty() || !rule.namespaces.is_empty();
         if is_for_resources && !rule.paths.is_empty() {
@@ -205,7 +207,7 @@ impl Reader {
         all
     }
 
-    /// Returns the fields of an object, of which only `known` ones are allowed.
+    /// Returns the fields of an object. Every field that is not `known` is an error.
     fn fields<'a>(&mut self, value: &'a Value, path: &str, known: &[&str]) -> Option<&'a Map<String, Value>> {
         let Some(fields) = value.as_object() else {
             self.errors
@@ -248,7 +250,7 @@ impl Reader {
         text.to_owned()
     }
 
-    fn flag(&mut self, fields: &Map<String, Value>, path: &str) -> Option<bool> {
+    fn omit_managed_fields(&mut self, fields: &Map<String, Value>, path: &str) -> Option<bool> {
         let value = fields.get("omitManagedFields").filter(|value| !value.is_null())?;
         if !value.is_boolean() {
             let path = below(path, "omitManagedFields");

@@ -1,4 +1,5 @@
-//! The applied configuration. It is parsed strictly, since the manager will own its fields.
+//! The applied configuration. Unlike other bodies, it must contain its apiVersion and kind, and no managed
+//! fields.
 
 use berth_apimachinery::Status;
 use serde_json::Value;
@@ -18,14 +19,14 @@ impl Config {
     /// Parses the body of an apply. It must have apiVersion and kind: there are no defaults.
     ///
     /// # Errors
-    /// 400 for a body that is not an object of the kind in the path, or has managed fields.
+    /// 400 for a body that is not an object of the expected kind, or that has managed fields.
     pub(super) fn read(cx: &Cx<'_>, expected: ExpectedType<'_>) -> Result<Self, Status> {
         let decoded = decode::applied(&cx.request.body)?;
         let value = &decoded.value;
         let field_text = |field: &str| value[field].as_str().unwrap_or_default();
         let (api_version, kind) = (field_text("apiVersion"), field_text("kind"));
         if api_version != expected.api_version || kind != expected.kind {
-            // A version without a group is in the core group. An empty version is displayed with the slash.
+            // As in kube-apiserver, an empty version is displayed as a slash.
             let version = if api_version.is_empty() { "/" } else { api_version };
             return Err(Status::bad_request(format!(
                 "invalid object type: {version}, Kind={kind}"

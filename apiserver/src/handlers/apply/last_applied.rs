@@ -1,6 +1,6 @@
-//! `kubectl apply` from the client keeps the applied configuration in an annotation. When kubectl switches to
-//! server-side apply, it owns the fields that still have the values of the annotation, even if the server has
-//! another manager for them. The annotation is kept current, for a switch back.
+//! Client-side `kubectl apply` stores the applied configuration in an annotation. When kubectl switches to
+//! server-side apply, kubectl owns the fields that still have the values of the annotation, even if the
+//! server has another manager for them. The annotation is kept current, for a switch back.
 
 use berth_apply::Conflict;
 use serde_json::Value;
@@ -10,13 +10,13 @@ use super::Cx;
 /// Key of the annotation.
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Field manager whose switch to server-side apply is implicit.
+/// Field manager that takes over the fields of its client-side apply.
 const KUBECTL: &str = "kubectl";
 
 /// Size limit of all annotations of an object.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
-/// The conflicts that remain after kubectl has taken over the fields that it applied from the client.
+/// The conflicts that remain after kubectl has taken over the fields that it applied on the client side.
 pub(super) fn foreign(cx: &Cx<'_>, live: &Value, conflicts: Vec<Conflict>) -> Vec<Conflict> {
     let Some(before) = last_applied(cx, live) else {
         return conflicts;
@@ -31,7 +31,8 @@ pub(super) fn foreign(cx: &Cx<'_>, live: &Value, conflicts: Vec<Conflict>) -> Ve
     remaining.filter(|conflict| !conflict.paths.is_empty()).collect()
 }
 
-/// The configuration that kubectl applied from the client, in the version of the request.
+/// The configuration that kubectl applied on the client side; `None` if it is not in the version of the
+/// request.
 fn last_applied(cx: &Cx<'_>, live: &Value) -> Option<Value> {
     let before: Value = serde_json::from_str(annotation(cx, live)?).ok()?;
     (before["apiVersion"] == *cx.served.api_version && before.is_object()).then_some(before)
@@ -43,7 +44,8 @@ fn annotation<'a>(cx: &Cx<'_>, live: &'a Value) -> Option<&'a str> {
     (cx.manager == KUBECTL && !text.is_empty()).then_some(text)
 }
 
-/// Keeps the annotation current, without an owner for it.
+/// Replaces the annotation with the applied configuration, without an owner. The annotation is removed if all
+/// annotations together become too large.
 pub(super) fn keep(cx: &Cx<'_>, live: &Value, config: &Value, applied: &mut Value) {
     if annotation(cx, live).is_none() {
         return;

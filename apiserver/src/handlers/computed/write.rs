@@ -30,7 +30,8 @@ pub(in crate::handlers) async fn update(cx: &Cx<'_>) -> Result<Response<Body>, S
     cx.reply(accepted, StatusCode::OK, &reply)
 }
 
-/// Reads, patches and updates the object; repeated after a concurrent write.
+/// Reads, patches and updates the object. Repeats this after a concurrent write, unless the patch sets
+/// another resource version.
 pub(in crate::handlers) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
     let formats = Formats {
@@ -45,9 +46,11 @@ pub(in crate::handlers) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, St
         let current = handler(cx)?.get(&call).await?;
         let before = render::value(cx.served, &current);
         let value = patch.apply(cx, cx.expected(), Some(schema), &before)?;
-        let blind = text(&value, "resourceVersion") == text(&before, "resourceVersion");
+        let keeps_version = text(&value, "resourceVersion") == text(&before, "resourceVersion");
         match replace(cx, &call, &current, value).await {
-            Err(status) if status.is(StatusReason::Conflict) && blind && attempt < CONFLICT_ATTEMPTS => {
+            Err(status)
+                if status.is(StatusReason::Conflict) && keeps_version && attempt < CONFLICT_ATTEMPTS =>
+            {
                 attempt += 1;
             }
             result => break result?,
@@ -61,7 +64,7 @@ async fn replace(cx: &Cx<'_>, call: &Call, current: &Object, value: Value) -> Re
     // An object without a resource version cannot be outdated.
     let unconditional = cx.served.info().unconditional_update || current.revision() == Revision(0);
     check_base(cx.served, &value, current, unconditional)?;
-    let writing = WriteInput {
+    let input = WriteInput {
         served: cx.served,
         index: cx.state.registry.index(),
         chain: cx.state.registry.chain(),
@@ -71,7 +74,7 @@ async fn replace(cx: &Cx<'_>, call: &Call, current: &Object, value: Value) -> Re
         name: cx.name,
     };
     let before = render::value(cx.served, current);
-    let value = writing.answer(Some(&before), value).await?;
+    let value = input.answer(Some(&before), value).await?;
     handler(cx)?.update(call, value).await
 }
 
@@ -89,7 +92,7 @@ pub(in crate::handlers) async fn delete(cx: &Cx<'_>) -> Result<Response<Body>, S
 pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::List)?;
     let mut list_options = ListOptions::parse(&cx.request.info.query, false)?;
-    list_options.limit = list::most(accepted, list_options.limit);
+    list_options.limit = list::answer_limit(accepted, list_options.limit);
     let options = options(cx)?;
     let page = Rest::of(cx, &list_options)
         .await?

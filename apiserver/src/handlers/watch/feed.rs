@@ -1,7 +1,8 @@
 //! One running watch: its initial objects, then changes, bookmarks between them, and its end.
 //!
-//! Nothing is queued per watcher: each reads from the store's history, so a watcher that stops reading costs
-//! nothing, and gets at its next read an ERROR event with `410` if the history no longer has its revision.
+//! Watchers have no queues: each watcher reads from the store's history. A watcher that stops reading needs
+//! no memory for later events. At its next read, it gets an ERROR event with `410` if the history no longer
+//! has its revision.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,8 +21,9 @@ use crate::respond::Progress;
 use crate::selection::Selection;
 use crate::served::ServedVersion;
 
-/// Interval of bookmarks; the next constant is the time before the end at which the last one is sent.
-const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// Interval of bookmarks.
+const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
+/// Time between the last bookmark and the end of the watch.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
 /// Highest number of changes that are processed at a time.
@@ -69,10 +71,11 @@ pub(super) struct Feed {
     selection: Selection,
     /// Whether bookmarks are sent.
     bookmarks: bool,
+    /// Whether a bookmark follows the initial objects.
     announce_end: bool,
     deadline: Instant,
-    /// Timer of the next bookmark, and of the deadline. It is reused for all events, since creating one is
-    /// expensive.
+    /// Timer of the next bookmark, and of the deadline. It is reused for all events, since creating a timer
+    /// is expensive.
     timer: Pin<Box<Sleep>>,
     /// Counter of sent events.
     progress: Progress,
@@ -243,8 +246,8 @@ impl Feed {
         out.into()
     }
 
-    /// Returns `event` from the view of this watcher: an object that leaves the selection is deleted, one
-    /// that enters it is added.
+    /// Returns `event` from the view of this watcher: an object that leaves the selection is deleted, an
+    /// object that enters it is added.
     fn visible(&self, event: &Event) -> Option<(EventType, Arc<Object>)> {
         let change = &event.change;
         if self
@@ -274,7 +277,7 @@ impl Feed {
 /// Returns the existing objects that are selected.
 ///
 /// # Errors
-/// 422 where comparing exceeds the limit, 504 when the client no longer waits.
+/// 422 when comparing exceeds the limit, 504 when the client no longer waits.
 pub(super) fn present(
     collection: &Collection,
     selection: &Selection,
@@ -282,8 +285,8 @@ pub(super) fn present(
 ) -> Result<Initial, Status> {
     let mut items = Vec::new();
     if let Some((namespace, name)) = selection.single(served) {
-        let found = collection.get(namespace, name);
-        items.extend(found.filter(|object| selection.matches(object)).cloned());
+        let single_object = collection.get(namespace, name);
+        items.extend(single_object.filter(|object| selection.matches(object)).cloned());
     } else {
         let mut budget = selection.budget();
         for (_, object) in collection.iter(selection.namespace(), None) {
@@ -317,5 +320,5 @@ fn due(bookmarks: bool, now: Instant, deadline: Instant) -> Instant {
         .checked_sub(LAST_BOOKMARK)
         .filter(|last| *last > now)
         .unwrap_or(deadline);
-    (now + BOOKMARK_EVERY).min(last)
+    (now + BOOKMARK_INTERVAL).min(last)
 }

@@ -52,6 +52,7 @@ enum Form {
     Table {
         version: MetaVersion,
         include: Include,
+        /// Whether a table with the columns was sent.
         headed: bool,
     },
 }
@@ -91,8 +92,8 @@ impl Framer {
         &self.served
     }
 
-    /// Returns the frame that all unfiltered watchers of stored objects share, where this watch sends the
-    /// same.
+    /// Returns the frame that all unfiltered watchers of stored objects share; `None` if the frame of this
+    /// watch differs.
     pub(super) fn shared(&self, event: &Event, kind: EventType, object: &Object) -> Option<Bytes> {
         match self.form {
             Form::Objects(view) if view.is_stored(&self.served, object) => {
@@ -166,7 +167,7 @@ impl Framer {
         out.extend_from_slice(TAIL);
     }
 
-    /// Returns the last event: `status` has the reason.
+    /// Returns the ERROR event with `status`, which is the last event of the watch.
     pub(super) fn error(&self, status: &Status) -> Bytes {
         let mut out = Vec::new();
         if let (Form::Messages(messages), Ok(status)) = (&self.form, serde_json::to_value(status)) {

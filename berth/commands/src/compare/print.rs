@@ -11,7 +11,7 @@ use crate::plan::print::escaped;
 use crate::terminal::{self, Cell, indented, shown};
 
 /// Highest number of clusters that a row names.
-const NAMED: usize = 3;
+const NAMES_LIMIT: usize = 3;
 
 const HEADINGS: [&str; 6] = [
     "DECISION",
@@ -22,7 +22,7 @@ const HEADINGS: [&str; 6] = [
     "WHY",
 ];
 
-/// Prints `comparison` on standard output; returns whether it was read to its end.
+/// Prints `comparison` on standard output; returns whether the reader read it to the end.
 ///
 /// # Errors
 /// When standard output fails for another reason than a closed reader.
@@ -30,7 +30,7 @@ pub(super) fn to_stdout(comparison: &Comparison, form: CompareOutput) -> io::Res
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     match print(&mut out, comparison, form, terminal::width()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        printed => printed.map(|()| true),
+        result => result.map(|()| true),
     }
 }
 
@@ -140,17 +140,17 @@ fn cells(entry: &Entry) -> [String; 6] {
         name,
         entry.kind.to_owned(),
         entry.verdict.to_owned(),
-        some(&entry.losses, entry.loss_count),
-        some(&entry.gains, entry.gain_count),
-        why(entry),
+        first_names(&entry.losses, entry.loss_count),
+        first_names(&entry.gains, entry.gain_count),
+        explanation(entry),
     ]
 }
 
 /// The first names, and the number of the rest.
-fn some(sides: &[ContestedCluster], count: usize) -> String {
+fn first_names(sides: &[ContestedCluster], count: usize) -> String {
     let names: Vec<&str> = sides
         .iter()
-        .take(NAMED)
+        .take(NAMES_LIMIT)
         .map(|side| side.cluster_name.as_str())
         .collect();
     match count.saturating_sub(names.len()) {
@@ -159,9 +159,9 @@ fn some(sides: &[ContestedCluster], count: usize) -> String {
     }
 }
 
-/// Words about the first cluster of each side: empty where the sides agree; the reason where the
+/// Text about the first cluster of each side. It is empty if the sides agree, and the reason if the
 /// comparison is unknown.
-fn why(entry: &Entry) -> String {
+fn explanation(entry: &Entry) -> String {
     match entry.agreement {
         Agreement::Same => String::new(),
         Agreement::Unknown(_) => entry.message.clone(),
@@ -170,12 +170,12 @@ fn why(entry: &Entry) -> String {
             let known = entry
                 .known_difference
                 .map(|known| format!("a known difference: {known}"));
-            let resized = entry.resizes.iter().take(NAMED).map(ToString::to_string);
+            let resizes = entry.resizes.iter().take(NAMES_LIMIT).map(ToString::to_string);
             let texts = sides
                 .into_iter()
                 .flatten()
                 .map(of_side)
-                .chain(resized)
+                .chain(resizes)
                 .chain(known);
             texts.collect::<Vec<_>>().join("; ")
         }

@@ -70,7 +70,7 @@ fn selected(objects: Vec<Value>, selector: &str) -> Comparison {
         .unwrap()
         .simulation;
     let subject = Subject {
-        wanted: DemandFilter::Within(None),
+        filter: DemandFilter::Within(None),
         selector: &Selector::parse(selector).unwrap(),
         grace: GRACE,
     };

@@ -18,7 +18,7 @@ use crate::terminal;
 use crate::why::{self, missing};
 
 /// Number of changes that are shown by default.
-const NEWEST: usize = 20;
+const DEFAULT_LIMIT: usize = 20;
 /// The largest page of a list.
 const PAGE: usize = 500;
 /// The records of namespaced and of cluster-scoped decisions.
@@ -28,25 +28,25 @@ const RESOURCES: [&str; 2] = ["decisionrecords", "clusterdecisionrecords"];
 /// with a note on standard error.
 ///
 /// # Errors
-/// When the server has no history, refuses all of it, or none answers.
+/// When the server has no history, refuses all of it, or no server answers.
 pub(super) async fn run(question: &HistoryQuestion, client: &Client) -> Result<ExitCode> {
-    let mut refused = Vec::new();
+    let mut refusals = Vec::new();
     let mut records = Vec::new();
     for resource in RESOURCES {
-        records.extend(list(client, resource, &mut refused).await?);
+        records.extend(list(client, resource, &mut refusals).await?);
     }
-    if refused.len() == RESOURCES.len() {
+    if refusals.len() == RESOURCES.len() {
         bail!(
             "{}: {}",
-            refused.join("; "),
+            refusals.join("; "),
             missing::to_ask_for(client, "").await
         );
     }
-    for message in refused {
+    for message in refusals {
         crate::say_error!("note: left out: {}", terminal::shown(&message));
     }
     let count = records.len();
-    let newest = newest(records, question.limit.unwrap_or(NEWEST));
+    let newest = newest(records, question.limit.unwrap_or(DEFAULT_LIMIT));
     let mut text = Vec::new();
     write(&mut text, question.output, &newest, count, terminal::width())?;
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
@@ -56,9 +56,9 @@ pub(super) async fn run(question: &HistoryQuestion, client: &Client) -> Result<E
     }
 }
 
-/// Every record of a resource, page by page; empty where the caller may not read it, with the reason in
-/// `refused`.
-async fn list(client: &Client, resource: &str, refused: &mut Vec<String>) -> Result<Vec<Value>> {
+/// Every record of a resource, page by page; empty if the caller may not read it, with the reason in
+/// `refusals`.
+async fn list(client: &Client, resource: &str, refusals: &mut Vec<String>) -> Result<Vec<Value>> {
     let (mut all, mut token) = (Vec::new(), String::new());
     loop {
         let path = format!("/apis/{API_VERSION}/{resource}?limit={PAGE}{token}");
@@ -73,7 +73,7 @@ async fn list(client: &Client, resource: &str, refused: &mut Vec<String>) -> Res
                 }
             }
             Err(status) if status.code == 403 => {
-                refused.push(status.message);
+                refusals.push(status.message);
                 return Ok(Vec::new());
             }
             Err(status) if status.code == 404 => bail!(
@@ -86,19 +86,19 @@ async fn list(client: &Client, resource: &str, refused: &mut Vec<String>) -> Res
 
 /// The newest `limit` of `records`, newest first; all if `limit` is 0.
 fn newest(mut records: Vec<Value>, limit: usize) -> Vec<Value> {
-    let at = |record: &Value| {
+    let time = |record: &Value| {
         record["spec"]["at"]
             .as_str()
             .and_then(|at| at.parse::<Timestamp>().ok())
     };
-    records.sort_by_key(|record| Reverse(at(record)));
+    records.sort_by_key(|record| Reverse(time(record)));
     if limit > 0 {
         records.truncate(limit);
     }
     records
 }
 
-/// Writes `records`, and that they are the newest of `count`.
+/// Writes `records`, which are the newest of `count`.
 fn write(
     out: &mut impl Write,
     output: HistoryOutput,

@@ -26,12 +26,12 @@ pub(super) fn print(
     width: Option<usize>,
 ) -> io::Result<()> {
     match output {
-        HistoryOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(&answer.written)?),
+        HistoryOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(&answer.json)?),
         HistoryOutput::Yaml => {
-            let text = serde_saphyr::to_string(&answer.written).map_err(io::Error::other)?;
+            let text = serde_saphyr::to_string(&answer.json).map_err(io::Error::other)?;
             writeln!(out, "{}", text.trim_end())
         }
-        HistoryOutput::Table => timeline(out, &answer.read, words, width),
+        HistoryOutput::Table => timeline(out, &answer.history, words, width),
     }
 }
 
@@ -83,11 +83,11 @@ pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usiz
         "Moved" | "Shrunk" | "Removed" => terminal::warning(&change),
         other => terminal::dim(other),
     };
-    let (cause, actor) = why(record);
+    let (cause, actor) = cause_and_actor(record);
     let moment = moment(record);
-    let long = format!("{moment}  {change}  {cause}{actor}").chars().count();
+    let length = format!("{moment}  {change}  {cause}{actor}").chars().count();
     let moment = terminal::heading(&moment);
-    match width.filter(|width| long > *width) {
+    match width.filter(|width| length > *width) {
         None => writeln!(out, "{moment}  {verdict}  {cause}{}", terminal::dim(&actor))?,
         Some(_) => {
             let line = indented(&format!("{cause}{actor}"), 2, width);
@@ -115,7 +115,7 @@ pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usiz
     }
     clusters(out, record, Move::Joined, width)?;
     clusters(out, record, Move::Left, width)?;
-    resized(out, record)?;
+    resizes(out, record)?;
     for reason in &record.reasons {
         reasons(out, reason)?;
     }
@@ -165,7 +165,7 @@ fn clusters(out: &mut impl Write, record: &RecordSpec, part: Move, width: Option
             let [plugin, reason] = [&refusal.plugin, &refusal.reason].map(|text| shown(text));
             words.push(format!("{plugin}/{reason}: {}", shown(&refusal.message)));
         }
-        beside(out, &name, style, &words.join("  "), width)?;
+        name_and_words(out, &name, style, &words.join("  "), width)?;
     }
     let more = count.saturating_sub(moved.len());
     if more > 0 {
@@ -174,8 +174,8 @@ fn clusters(out: &mut impl Write, record: &RecordSpec, part: Move, width: Option
     Ok(())
 }
 
-/// `name` in its style, followed by `words`, broken to fit the terminal.
-fn beside(
+/// Writes `name` in `style`, followed by `words`, with line breaks that fit `width`.
+fn name_and_words(
     out: &mut impl Write,
     name: &str,
     style: fn(&str) -> String,
@@ -203,7 +203,7 @@ fn beside(
 }
 
 /// The clusters that stay with another amount.
-fn resized(out: &mut impl Write, record: &RecordSpec) -> io::Result<()> {
+fn resizes(out: &mut impl Write, record: &RecordSpec) -> io::Result<()> {
     let amounts_of = |side: &Option<Side>| {
         let clusters = side.as_ref().map(|side| side.clusters.as_slice());
         record::held(clusters.unwrap_or_default())
@@ -214,7 +214,7 @@ fn resized(out: &mut impl Write, record: &RecordSpec) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the number of targets that one reason refuses, where that number changed.
+/// Writes the number of targets that one reason refuses, if that number changed.
 fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
     let change = match (reason.from, reason.to) {
         (Some(from), Some(to)) if from == to => return Ok(()),
@@ -236,7 +236,7 @@ fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
 }
 
 /// Cause and author of the change.
-fn why(record: &RecordSpec) -> (String, String) {
+fn cause_and_actor(record: &RecordSpec) -> (String, String) {
     let (cause, actor) = (&record.cause, &record.actor);
     let cause_text = match cause.r#type {
         CauseType::Object => {
@@ -263,7 +263,7 @@ fn why(record: &RecordSpec) -> (String, String) {
         CauseType::Time => "re-evaluated (no object changed)".to_owned(),
         CauseType::Unseen => "seen at the start of a server (no server recorded the change)".to_owned(),
     };
-    // A field manager has been named by the cause.
+    // The cause already names the field manager.
     let actor = match actor.user.as_str() {
         "" => String::new(),
         user => format!(", by {}", shown(user)),
@@ -271,7 +271,7 @@ fn why(record: &RecordSpec) -> (String, String) {
     (cause_text, actor)
 }
 
-/// `2026-11-23 10:14:03`, in UTC as every time of the API.
+/// `2026-11-23 10:14:03Z`, in UTC as every time of the API.
 fn moment(record: &RecordSpec) -> String {
     let at = shown(&record.at);
     let seconds = at.get(..19).unwrap_or(&at);

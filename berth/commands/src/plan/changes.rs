@@ -10,9 +10,9 @@ use crate::manifest::{self, Document, Problem};
 /// One entry of `spec.changes`, and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// A file and a document, or a flag.
+    /// A file and a document; empty for a flag.
     pub at: String,
-    /// Path of the entry in the document, empty where the document or the flag is the change.
+    /// Path of the entry in the document, or the flag; empty if the document is the change.
     pub path: String,
     /// The entry.
     pub value: Value,
@@ -27,12 +27,11 @@ pub struct Changes {
     pub notes: Vec<String>,
     /// Documents that cannot be read, which are set aside.
     pub aside: Vec<String>,
-    /// Problems of the others.
+    /// Problems that prevent a plan, such as a missing file.
     pub problems: Vec<String>,
 }
 
-/// Reads the changes of `args`. Objects that should have a namespace and name none are in `namespace`, if it
-/// is given.
+/// Reads the changes of `args`. Namespaced objects without a namespace are in `namespace`, if it is given.
 #[must_use]
 pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Changes {
     let mut changes = Changes::default();
@@ -48,7 +47,7 @@ pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Ch
     }
     for mut document in documents {
         if let Some(namespace) = namespace {
-            stand_in(&mut document.object, catalog, namespace);
+            set_namespace(&mut document.object, catalog, namespace);
         }
         changes.take(document, catalog);
     }
@@ -62,13 +61,13 @@ pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Ch
         }
     }
     if changes.entries.is_empty() && changes.problems.is_empty() {
-        changes.problems.push(nothing(args));
+        changes.problems.push(no_plan_reason(args));
     }
     changes
 }
 
 /// Reason why there is nothing to plan.
-fn nothing(args: &ChangeArgs) -> String {
+fn no_plan_reason(args: &ChangeArgs) -> String {
     if args.is_empty() {
         return "nothing to plan: pass -f FILE, --drain CLUSTER or --delete KIND/[NAMESPACE/]NAME".to_owned();
     }
@@ -123,11 +122,11 @@ impl Changes {
             let unknown = unknown
                 .iter()
                 .map(|path| format!("{at}: unknown field \"{path}\""));
-            let twice = document
+            let duplicates = document
                 .duplicates
                 .iter()
                 .map(|path| format!("{at}: duplicate field \"{path}\""));
-            self.notes.extend(twice.chain(unknown));
+            self.notes.extend(duplicates.chain(unknown));
             self.add(&at, String::new(), json!({"object": document.object}));
         }
     }
@@ -135,7 +134,7 @@ impl Changes {
     /// The entries as steps.
     ///
     /// # Errors
-    /// Everything wrong with the form of any.
+    /// All problems with the form of the entries.
     pub fn steps(&self) -> Result<Vec<Step>, Vec<String>> {
         let (mut steps, mut problems) = (Vec::new(), Vec::new());
         for entry in &self.entries {
@@ -160,12 +159,12 @@ impl Changes {
     }
 }
 
-/// Sets `namespace` in an object of a namespaced kind without one.
-fn stand_in(object: &mut Value, catalog: &Catalog, namespace: &str) {
+/// Sets `namespace` in an object of a namespaced kind that has no namespace.
+fn set_namespace(object: &mut Value, catalog: &Catalog, namespace: &str) {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
-    let known = catalog.find(text("apiVersion"), text("kind"));
+    let found_kind = catalog.find(text("apiVersion"), text("kind"));
     let metadata = &object["metadata"];
-    if known.is_some_and(|(kind, _)| kind.info().namespaced())
+    if found_kind.is_some_and(|(kind, _)| kind.info().namespaced())
         && metadata.is_object()
         && metadata["namespace"].as_str().is_none_or(str::is_empty)
     {
@@ -174,18 +173,18 @@ fn stand_in(object: &mut Value, catalog: &Catalog, namespace: &str) {
 }
 
 /// Object that `KIND/NAME` or `KIND/NAMESPACE/NAME` names.
-fn reference(text: &str, catalog: &Catalog, given: Option<&str>) -> Result<Value, String> {
+fn reference(text: &str, catalog: &Catalog, default_namespace: Option<&str>) -> Result<Value, String> {
     let parts: Vec<&str> = text.split('/').collect();
     let (kind, namespace, name) = match parts.as_slice() {
         [kind, name] if !name.is_empty() => (*kind, "", *name),
         [kind, namespace, name] if !namespace.is_empty() && !name.is_empty() => (*kind, *namespace, *name),
         _ => return Err("KIND/NAME or KIND/NAMESPACE/NAME is expected".to_owned()),
     };
-    let found = catalog.named(kind);
-    let [found] = found.as_slice() else {
-        let names: Vec<String> = found
+    let kinds = catalog.named(kind);
+    let [found_kind] = kinds.as_slice() else {
+        let names: Vec<String> = kinds
             .iter()
-            .map(|found| format!("{}.{}", found.info().plural, found.info().group))
+            .map(|kind| format!("{}.{}", kind.info().plural, kind.info().group))
             .collect();
         return Err(match names.is_empty() {
             true => format!("there is no kind \"{kind}\""),
@@ -195,9 +194,9 @@ fn reference(text: &str, catalog: &Catalog, given: Option<&str>) -> Result<Value
             ),
         });
     };
-    let info = found.info();
-    let namespace = match given {
-        Some(given) if namespace.is_empty() && info.namespaced() => given,
+    let info = found_kind.info();
+    let namespace = match default_namespace {
+        Some(default_namespace) if namespace.is_empty() && info.namespaced() => default_namespace,
         _ => namespace,
     };
     if namespace.is_empty() && info.namespaced() {

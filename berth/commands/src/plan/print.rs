@@ -11,7 +11,7 @@ use crate::args::SimulateOutput;
 use crate::terminal::{self, Cell};
 
 /// Highest number of clusters that a row names.
-const NAMED: usize = 3;
+const NAMES_LIMIT: usize = 3;
 
 const HEADINGS: [&str; 6] = ["DECISION", "KIND", "VERDICT", "LEAVES", "GETS", "WHY"];
 /// Heading of the clusters that stay with another amount. The column is the second to last, and exists only
@@ -81,10 +81,10 @@ fn summary(plan: &Value) -> String {
     text
 }
 
-/// Caveats of the plan.
+/// Note about decisions that did not settle, if there are any.
 fn unsettled(plan: &Value) -> Option<String> {
     let list = plan["unsettled"].as_array().filter(|list| !list.is_empty())?;
-    let names: Vec<&str> = list.iter().filter_map(Value::as_str).take(NAMED).collect();
+    let names: Vec<&str> = list.iter().filter_map(Value::as_str).take(NAMES_LIMIT).collect();
     Some(format!(
         "{} of the decisions did not settle, such as {}: the last of each is shown.",
         list.len(),
@@ -105,12 +105,17 @@ pub fn table(out: &mut impl Write, plan: &Value, width: Option<usize>) -> io::Re
     if entries.is_empty() {
         return Ok(());
     }
-    let sized = resizes(entries);
+    let with_resizes = has_resizes(entries);
     let rows: Vec<Vec<Cell>> = entries
         .iter()
-        .map(|entry| cells(entry, sized).into_iter().map(|text| text.0).collect())
+        .map(|entry| {
+            cells(entry, with_resizes)
+                .into_iter()
+                .map(|text| text.0)
+                .collect()
+        })
         .collect();
-    let table = terminal::fitted_table(&headings(sized), &rows, width);
+    let table = terminal::fitted_table(&headings(with_resizes), &rows, width);
     write!(out, "\n{table}")
 }
 
@@ -123,8 +128,8 @@ fn markdown(out: &mut impl Write, plan: &Value) -> io::Result<()> {
     if entries.is_empty() {
         return Ok(());
     }
-    let sized = resizes(entries);
-    let headings = headings(sized);
+    let with_resizes = has_resizes(entries);
+    let headings = headings(with_resizes);
     writeln!(
         out,
         "\n| {} |\n|{}",
@@ -132,7 +137,10 @@ fn markdown(out: &mut impl Write, plan: &Value) -> io::Result<()> {
         "---|".repeat(headings.len())
     )?;
     for entry in entries {
-        let texts: Vec<String> = cells(entry, sized).iter().map(|text| escaped(&text.1)).collect();
+        let texts: Vec<String> = cells(entry, with_resizes)
+            .iter()
+            .map(|text| escaped(&text.1))
+            .collect();
         writeln!(out, "| {} |", texts.join(" | "))?;
     }
     Ok(())
@@ -156,7 +164,7 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// Whether any cluster stays with another amount.
-fn resizes(entries: &[Value]) -> bool {
+fn has_resizes(entries: &[Value]) -> bool {
     entries
         .iter()
         .any(|entry| entry["resizedCount"].as_u64().is_some())
@@ -187,18 +195,18 @@ fn cells(entry: &Value, resizes: bool) -> Vec<(Cell, String)> {
         plain(name),
         plain(text(&entry["kind"])),
         (Cell::new(verdict.clone(), style), verdict),
-        plain(some(&entry["left"], &entry["leftCount"])),
-        plain(some(&entry["joined"], &entry["joinedCount"])),
+        plain(first_names(&entry["left"], &entry["leftCount"])),
+        plain(first_names(&entry["joined"], &entry["joinedCount"])),
     ];
     if resizes {
-        cells.push(plain(some(&entry["resized"], &entry["resizedCount"])));
+        cells.push(plain(first_names(&entry["resized"], &entry["resizedCount"])));
     }
-    cells.push(plain(why(entry)));
+    cells.push(plain(explanation(entry)));
     cells
 }
 
 /// The text of one entry of a list: a name, or a cluster with both of its amounts.
-fn listed(entry: &Value) -> Option<String> {
+fn entry_text(entry: &Value) -> Option<String> {
     if let Some(name) = entry.as_str() {
         return Some(name.to_owned());
     }
@@ -212,13 +220,13 @@ fn listed(entry: &Value) -> Option<String> {
 }
 
 /// The first names of a list, and the number of the rest.
-fn some(names: &Value, count: &Value) -> String {
+fn first_names(names: &Value, count: &Value) -> String {
     let names: Vec<String> = names
         .as_array()
         .into_iter()
         .flatten()
-        .filter_map(listed)
-        .take(NAMED)
+        .filter_map(entry_text)
+        .take(NAMES_LIMIT)
         .collect();
     let rest = count
         .as_u64()
@@ -230,8 +238,8 @@ fn some(names: &Value, count: &Value) -> String {
     }
 }
 
-/// The reason for leaving the first cluster; without one the message of the decision.
-fn why(entry: &Value) -> String {
+/// The reason for leaving the first cluster; without such a reason, the message of the decision.
+fn explanation(entry: &Value) -> String {
     let first_left = entry["left"][0].as_str();
     let candidates = entry["candidates"].as_array().into_iter().flatten();
     let reason = candidates

@@ -13,18 +13,18 @@ const PAGE: usize = 500;
 
 /// The answer to a request for a list.
 pub(super) enum Answer {
-    /// The objects; none where the kind is not served.
+    /// The objects; none if the kind is not served.
     Objects(Objects),
     /// The refusal in the server's words.
     Refused(String),
 }
 
-/// The server's refusal, where the caller may not list the objects of a kind.
+/// The server's refusal, if the caller may not list the objects of a kind.
 pub(super) async fn refusal(client: &Client, kind: &dyn Kind) -> Result<Option<String>> {
     let path = path(kind, kind.info().storage_version, None);
     let answer = client.send(Method::GET, &format!("{path}?limit=1"), None).await?;
-    let refused = answer.err().filter(|status| status.code != 404);
-    Ok(refused.map(|status| status.message))
+    let error = answer.err().filter(|status| status.code != 404);
+    Ok(error.map(|status| status.message))
 }
 
 fn path(kind: &dyn Kind, version: &str, namespace: Option<&str>) -> String {
@@ -67,8 +67,8 @@ pub(super) async fn of(
     Ok(Answer::Objects(Objects::default()))
 }
 
-/// Every page of a list; empty where the resource is not served. The server answers from its cache, at
-/// no cost for its store.
+/// Every page of a list; `None` if the resource is not served. The server answers from its cache, at no cost
+/// for its store.
 async fn pages(
     client: &Client,
     path: &str,
@@ -76,7 +76,7 @@ async fn pages(
 ) -> Result<std::result::Result<Option<Vec<Item>>, String>> {
     let selector = match labels {
         "" => String::new(),
-        labels => format!("&labelSelector={}", form(labels)),
+        labels => format!("&labelSelector={}", escaped(labels)),
     };
     let (mut all, mut token) = (Vec::new(), String::new());
     loop {
@@ -92,7 +92,7 @@ async fn pages(
                 all.extend(items);
                 match metadata.next.as_str() {
                     "" => return Ok(Ok(Some(all))),
-                    next => token = form(next),
+                    next => token = escaped(next),
                 }
             }
             // The reading took too long: the pages are of a revision that the server has compacted.
@@ -122,7 +122,7 @@ struct List {
 /// `metadata` of a page.
 #[derive(Default, Deserialize)]
 struct Metadata {
-    /// Token of the next page; empty on the last one.
+    /// Token of the next page; empty on the last page.
     #[serde(default, rename = "continue")]
     next: String,
 }
@@ -189,8 +189,8 @@ impl Objects {
     }
 }
 
-/// Escapes the page token of a server for a query.
-fn form(token: &str) -> String {
+/// Escapes a page token or a selector for a query.
+fn escaped(token: &str) -> String {
     let mut text = String::new();
     for byte in token.bytes() {
         match byte {

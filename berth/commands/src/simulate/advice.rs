@@ -10,7 +10,7 @@ use crate::terminal::{self, indented, shown};
 /// Number of edits that are listed one by one.
 const EDITS: usize = 6;
 /// Number of clusters of an edit that are named.
-const NAMED: usize = 3;
+const NAMES_LIMIT: usize = 3;
 
 /// An edit, and the clusters that then fit.
 struct Edit<'a> {
@@ -20,20 +20,20 @@ struct Edit<'a> {
     targets: Vec<&'a Value>,
 }
 
-/// Prints the advice of `status`. With `commands` every line for a shell is printed, and every edit.
+/// Prints the advice of `status`. With `commands`, every edit is printed, with its lines for a shell.
 ///
 /// # Errors
 /// When `out` fails.
 pub fn edits(out: &mut impl Write, status: &Value, commands: bool, width: Option<usize>) -> io::Result<()> {
     let targets = list(status, "targets");
-    let edits = grouped(targets);
+    let edits = edits_of(targets);
     let shown_edits = if commands {
         edits.len()
     } else {
         edits.len().min(EDITS)
     };
     for (number, edit) in (1..).zip(&edits[..shown_edits]) {
-        one(out, number, edit, commands, width)?;
+        print_edit(out, number, edit, commands, width)?;
     }
     let mut dim = |text: String| writeln!(out, "{}", terminal::dim(&indented(&text, 2, width)));
     if edits.is_empty() && targets.is_empty() {
@@ -76,7 +76,7 @@ pub fn edits(out: &mut impl Write, status: &Value, commands: bool, width: Option
 
 /// The edits of all `targets`. Edits that the user can make come first, then edits that place the object,
 /// then the smallest edits, then edits that make the most clusters fit.
-fn grouped(targets: &[Value]) -> Vec<Edit<'_>> {
+fn edits_of(targets: &[Value]) -> Vec<Edit<'_>> {
     let mut edits: Vec<Edit<'_>> = Vec::new();
     for target in targets {
         for set in list(target, "advice") {
@@ -120,28 +120,28 @@ fn words(set: &Value, cluster: &str) -> String {
     changes.join("; ")
 }
 
-/// `message` with … for each word that equals `name`. A part of a longer word, such as of a label, does
-/// not count.
+/// `message` with … for each word that equals `name`. A part of a longer word, such as a label, does not
+/// count.
 fn without_name(message: &str, name: &str) -> String {
     let is_part = |letter: char| letter.is_alphanumeric() || "-._/=".contains(letter);
-    let mut shown = String::with_capacity(message.len());
+    let mut replaced = String::with_capacity(message.len());
     let mut rest = message;
     while let Some(at) = rest.find(name).filter(|_| !name.is_empty()) {
         let (before, after) = (&rest[..at], &rest[at + name.len()..]);
         let begins = !before
             .chars()
             .next_back()
-            .or(shown.chars().next_back())
+            .or(replaced.chars().next_back())
             .is_some_and(is_part);
         let ends = !after.chars().next().is_some_and(is_part);
-        shown.push_str(before);
-        shown.push_str(if begins && ends { "…" } else { name });
+        replaced.push_str(before);
+        replaced.push_str(if begins && ends { "…" } else { name });
         rest = after;
     }
-    shown + rest
+    replaced + rest
 }
 
-fn one(
+fn print_edit(
     out: &mut impl Write,
     number: usize,
     edit: &Edit<'_>,
@@ -158,7 +158,7 @@ fn one(
         ),
         several => (format!("{} clusters", several.len()), "would fit"),
     };
-    // With only one cluster the change names it.
+    // With only one cluster, the change names the cluster.
     let subject = match edit.targets.as_slice() {
         [one] => edit.words.replace('…', &text(one, "clusterName")),
         _ => edit.words.clone(),
@@ -177,10 +177,10 @@ fn one(
         let names: Vec<String> = edit
             .targets
             .iter()
-            .take(NAMED)
+            .take(NAMES_LIMIT)
             .map(|target| target_name(target))
             .collect();
-        let more = match edit.targets.len().saturating_sub(NAMED) {
+        let more = match edit.targets.len().saturating_sub(NAMES_LIMIT) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
@@ -193,8 +193,8 @@ fn one(
     if commands {
         for target in &edit.targets {
             let sets = list(target, "advice").iter();
-            let own = sets.filter(|set| words(set, &text(target, "clusterName")) == edit.words);
-            for patch in own.flat_map(|set| list(set, "patches")) {
+            let matching_sets = sets.filter(|set| words(set, &text(target, "clusterName")) == edit.words);
+            for patch in matching_sets.flat_map(|set| list(set, "patches")) {
                 let line = match text(patch, "command") {
                     none if none.is_empty() => format!("{} {}", text(patch, "kind"), text(patch, "name")),
                     line => line,
@@ -214,8 +214,8 @@ fn one(
 fn owners(set: &Value) -> Vec<String> {
     let mut sentences = Vec::new();
     let other_owner = list(set, "changes").iter().map(owner).max().unwrap_or_default();
-    let may_not = set["allowed"] == false;
-    match (other_owner, may_not) {
+    let is_forbidden = set["allowed"] == false;
+    match (other_owner, is_forbidden) {
         (0, false) => {}
         (0, true) => sentences.push("you may not change all of it".to_owned()),
         (1, _) => sentences.push("an administrator has to change it".to_owned()),
@@ -227,19 +227,19 @@ fn owners(set: &Value) -> Vec<String> {
 
 /// Reasons why no edit helps, each with its number of clusters.
 fn notes(targets: &[Value]) -> Vec<(String, usize)> {
-    let mut found: Vec<(String, usize)> = Vec::new();
+    let mut counts: Vec<(String, usize)> = Vec::new();
     for target in targets {
         let notes = list(target, "rejections")
             .iter()
             .map(|rejection| text(rejection, "note"));
         for note in notes.filter(|note| !note.is_empty()) {
-            match found.iter_mut().find(|(known, _)| *known == note) {
+            match counts.iter_mut().find(|(known, _)| *known == note) {
                 Some((_, count)) => *count += 1,
-                None => found.push((note, 1)),
+                None => counts.push((note, 1)),
             }
         }
     }
-    found
+    counts
 }
 
 fn target_name(target: &Value) -> String {

@@ -7,7 +7,7 @@ use berth_engine::Simulation;
 
 /// The requested demands.
 pub(crate) enum DemandFilter<'a> {
-    /// Demands of a namespace, or cluster-scoped ones; without a namespace, all.
+    /// Demands of a namespace, and cluster-scoped demands; without a namespace, all.
     Within(Option<&'a str>),
     /// A single demand.
     One(One),
@@ -21,37 +21,36 @@ pub(crate) struct One {
 
 impl DemandFilter<'_> {
     /// Whether `demand` of `dialect` is requested.
-    pub(crate) fn is(&self, dialect: &dyn Dialect, demand: &Key) -> bool {
+    pub(crate) fn accepts(&self, dialect: &dyn Dialect, demand: &Key) -> bool {
         match self {
             Self::Within(namespace) => {
-                let (of, _) = names::place(dialect, demand);
-                namespace.is_none_or(|namespace| of == namespace || of.is_empty())
+                let (demand_namespace, _) = names::place(dialect, demand);
+                namespace.is_none_or(|namespace| demand_namespace == namespace || demand_namespace.is_empty())
             }
             Self::One(one) => one.dialect == dialect.name() && one.demand == *demand,
         }
     }
 }
 
-/// Finds the objects that `text` names, in the namespace `within` where it names none. Kinds are
+/// Finds the demand that `text` names, in the namespace `within` if the text names no namespace. Kinds are
 /// accepted in any case, singular or plural, with or without their group.
 ///
 /// # Errors
-/// When not exactly one object has the name: the message has the correct spelling, or the existing
-/// demands.
+/// When not exactly one demand matches. The message names two of several matches, or existing demands.
 pub(super) fn find(simulation: &Simulation, text: &str, within: Option<&str>) -> Result<One, String> {
     let (kind, namespace, name) = parts(text)?;
     let aside = simulation.aside().iter();
     let aside = aside.map(|aside| (&aside.dialect, aside.demand.clone()));
     let demands: Vec<_> = simulation.demands().into_iter().chain(aside).collect();
-    let mut found = demands.iter().filter(|(dialect, demand)| {
+    let mut matches = demands.iter().filter(|(dialect, demand)| {
         is_kind(&***dialect, demand, kind)
             && *demand.name == *name
             && match namespace {
                 Some(namespace) => *demand.namespace == *namespace,
-                None => DemandFilter::Within(within).is(&***dialect, demand),
+                None => DemandFilter::Within(within).accepts(&***dialect, demand),
             }
     });
-    match (found.next(), found.next()) {
+    match (matches.next(), matches.next()) {
         (Some((dialect, demand)), None) => Ok(One {
             dialect: dialect.name(),
             demand: demand.clone(),
@@ -61,7 +60,7 @@ pub(super) fn find(simulation: &Simulation, text: &str, within: Option<&str>) ->
         )),
         (None, _) => Err(format!(
             "--for {text}: no such object to schedule; there are {}",
-            some(&demands)
+            first_names(&demands)
         )),
     }
 }
@@ -90,13 +89,13 @@ fn is_kind(dialect: &dyn Dialect, demand: &Key, text: &str) -> bool {
 }
 
 /// Highest number of demands that an error names.
-const SHOWN: usize = 10;
+const DEMANDS_LIMIT: usize = 10;
 
-fn some(demands: &[(&std::sync::Arc<dyn Dialect>, Key)]) -> String {
+fn first_names(demands: &[(&std::sync::Arc<dyn Dialect>, Key)]) -> String {
     if demands.is_empty() {
         return "none".to_owned();
     }
-    let all = demands.iter().take(SHOWN).map(|(dialect, demand)| {
+    let all = demands.iter().take(DEMANDS_LIMIT).map(|(dialect, demand)| {
         let (namespace, name) = names::place(&***dialect, demand);
         let place = if namespace.is_empty() {
             String::new()
@@ -106,8 +105,8 @@ fn some(demands: &[(&std::sync::Arc<dyn Dialect>, Key)]) -> String {
         format!("{place}{name}")
     });
     let mut text = all.collect::<Vec<_>>().join(", ");
-    if demands.len() > SHOWN {
-        text.push_str(&format!(" and {} more", demands.len() - SHOWN));
+    if demands.len() > DEMANDS_LIMIT {
+        text.push_str(&format!(" and {} more", demands.len() - DEMANDS_LIMIT));
     }
     text
 }

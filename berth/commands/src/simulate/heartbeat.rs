@@ -1,4 +1,4 @@
-//! Times of the last heartbeats of a file's clusters.
+//! Times of the last heartbeats of clusters in the input.
 
 use berth_apimachinery::{Timestamp, time};
 use serde_json::Value;

@@ -1,5 +1,5 @@
 //! `-o json` and `-o yaml`: a SchedulingList, written item by item, so that a large fleet needs no memory for
-//! all of them at once.
+//! all items at once.
 
 use std::io::{self, Write};
 
@@ -35,15 +35,15 @@ impl List {
     pub(super) fn write(
         &mut self,
         out: &mut impl Write,
-        decided: &DemandOutcome<'_>,
+        outcome: &DemandOutcome<'_>,
         advice: Option<Value>,
     ) -> io::Result<()> {
-        let (snapshot, decision) = (decided.snapshot, decided.decision);
-        let shown = match self.reasons {
+        let (snapshot, decision) = (outcome.snapshot, outcome.decision);
+        let scheduling = match self.reasons {
             Reasons::All => scheduling_of(snapshot, decision),
-            some => summary_of(snapshot, decision, some == Reasons::Counts),
+            reasons => summary_of(snapshot, decision, reasons == Reasons::Counts),
         };
-        let mut item = shown.map_err(|status| io::Error::other(status.message))?;
+        let mut item = scheduling.map_err(|status| io::Error::other(status.message))?;
         if let Some(advice) = advice {
             item["status"]["advice"] = advice;
         }

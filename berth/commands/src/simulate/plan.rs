@@ -7,18 +7,22 @@ use berth_apimachinery::Key;
 use berth_dialect_contract::Dialect;
 use berth_engine::simulate::{NoPlan, Terms};
 use berth_engine::{Plan, Simulation};
-use serde_json::Value;
 
 use super::demand_filter::DemandFilter;
-use super::{By, DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, load};
+use super::{By, DONE, LoadedInput, MALFORMED, SET_ASIDE, UNPLACED, load};
 use crate::args::SimulateArgs;
 use crate::catalog::catalog;
 use crate::plan::{changes, print};
 
-/// Computes the plan of the `wanted` demands, and prints it.
-pub(super) fn run(args: &SimulateArgs, read: Read, terms: &Terms, wanted: &DemandFilter<'_>) -> ExitCode {
-    let mut whole = read.whole;
-    match plan(args, read.simulation, terms, wanted, &mut whole) {
+/// Computes the plan of the demands that `filter` accepts, and prints it.
+pub(super) fn run(
+    args: &SimulateArgs,
+    input: LoadedInput,
+    terms: &Terms,
+    filter: &DemandFilter<'_>,
+) -> ExitCode {
+    let mut whole = input.whole;
+    match plan(args, input.simulation, terms, filter, &mut whole) {
         Ok(plan) => print_plan(args, &plan, whole),
         Err(problems) => {
             for problem in problems {
@@ -33,10 +37,10 @@ fn plan(
     args: &SimulateArgs,
     mut simulation: Simulation,
     terms: &Terms,
-    wanted: &DemandFilter<'_>,
+    filter: &DemandFilter<'_>,
     whole: &mut bool,
 ) -> Result<Plan, Vec<String>> {
-    let wanted = |dialect: &dyn Dialect, demand: &Key| wanted.is(dialect, demand);
+    let choose = |dialect: &dyn Dialect, demand: &Key| filter.accepts(dialect, demand);
     if !args.against.is_empty() {
         let by = By {
             config: &args.config,
@@ -47,7 +51,7 @@ fn plan(
         other.tell_rest();
         *whole &= other.whole;
         return simulation
-            .compare(&mut other.simulation, terms, wanted)
+            .compare(&mut other.simulation, terms, choose)
             .map_err(|fault| vec![fault.to_string()]);
     }
     let catalog = catalog(&berth_dialect_registry::all());
@@ -67,7 +71,7 @@ fn plan(
     *whole &= changes.aside.is_empty();
     let steps = changes.steps()?;
     simulation
-        .plan(&catalog, &steps, terms, wanted)
+        .plan(&catalog, &steps, terms, choose)
         .map_err(|no_plan| match no_plan {
             NoPlan::Problems(problems) => {
                 let problems = problems.iter().map(ToString::to_string);
@@ -78,10 +82,11 @@ fn plan(
 }
 
 fn print_plan(args: &SimulateArgs, plan: &Plan, whole: bool) -> ExitCode {
-    let value = serde_json::to_value(plan).unwrap_or(Value::Null);
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
-    let printed = print::print(&mut out, &value, args.output).and_then(|()| out.flush());
-    match printed {
+    let value = serde_json::to_value(plan).map_err(io::Error::from);
+    let result = value.and_then(|value| print::print(&mut out, &value, args.output));
+    let result = result.and_then(|()| out.flush());
+    match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(DONE),
         Err(error) => {
             crate::say_error!("error: {error}");

@@ -1,8 +1,8 @@
 //! `-o table`: one block per demand, for people: first the picked clusters, then the changes, then the
 //! rest with reasons.
 //!
-//! A long fleet is cut: after [`SHOWN`] clusters that were not picked, the others are only counted, by
-//! reason. JSON and YAML have all clusters.
+//! A long fleet is cut: after [`CLUSTERS_LIMIT`] clusters that were not picked, the others are only counted,
+//! by reason. JSON and YAML have all clusters, unless `--reasons` omits them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use crate::terminal::{self, Cell, indented};
 use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
 
 /// Highest number of clusters that are not picked and shown one by one.
-const SHOWN: usize = 20;
+const CLUSTERS_LIMIT: usize = 20;
 
 const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
 /// The column before which the amounts are inserted, if there are any.
@@ -34,14 +34,18 @@ pub(super) struct Tables {
 
 impl Tables {
     /// Writes the block of one demand.
-    pub(super) fn write(&mut self, out: &mut impl Write, decided: &DemandOutcome<'_>) -> io::Result<()> {
+    pub(super) fn write(
+        &mut self,
+        out: &mut impl Write,
+        demand_outcome: &DemandOutcome<'_>,
+    ) -> io::Result<()> {
         if !self.outcomes.is_empty() {
             writeln!(out)?;
         }
-        let decision = decided.decision;
+        let decision = demand_outcome.decision;
         *self.outcomes.entry(decision.outcome.as_str()).or_default() += 1;
-        let inventory = &*decided.snapshot.inventory;
-        writeln!(out, "{}", headline(decided))?;
+        let inventory = &*demand_outcome.snapshot.inventory;
+        writeln!(out, "{}", headline(demand_outcome))?;
         let width = terminal::width();
         let message = terminal::shown(&inventory.message(decision));
         writeln!(out, "{}", indented(&message, 2, width))?;
@@ -58,7 +62,7 @@ impl Tables {
             headings.splice(RESULT..RESULT, amount.as_deref());
             write!(out, "{}", terminal::fitted_table(&headings, &rows.rows, width))?;
         }
-        for line in rows.cut {
+        for line in rows.footer {
             writeln!(out, "{}", terminal::dim(&indented(&line, 2, width)))?;
         }
         for planned in inventory.writes(decision) {
@@ -85,7 +89,7 @@ impl Tables {
         writeln!(out, "{}", indented(&message, 2, terminal::width()))
     }
 
-    /// Writes the summary of all.
+    /// Writes the summary of all demands.
     pub(super) fn end(self, out: &mut impl Write) -> io::Result<()> {
         let count: usize = self.outcomes.values().sum();
         if count == 0 {
@@ -121,9 +125,12 @@ fn subject(dialect: &dyn Dialect, demand: &Key, kind: &str) -> String {
     )
 }
 
-fn headline(decided: &DemandOutcome<'_>) -> String {
-    let decision = decided.decision;
-    let view = decided.snapshot.inventory.demand(&decision.demand, decision.now);
+fn headline(demand_outcome: &DemandOutcome<'_>) -> String {
+    let decision = demand_outcome.decision;
+    let view = demand_outcome
+        .snapshot
+        .inventory
+        .demand(&decision.demand, decision.now);
     let created = decision
         .changes
         .iter()
@@ -135,7 +142,11 @@ fn headline(decided: &DemandOutcome<'_>) -> String {
         view.and_then(|view| view.wanted),
     );
     let phrase = terminal::styled(standing.style, &standing.phrase);
-    let subject = subject(&*decided.snapshot.dialect, &decision.demand, decided.kind);
+    let subject = subject(
+        &*demand_outcome.snapshot.dialect,
+        &decision.demand,
+        demand_outcome.kind,
+    );
     format!("{subject}: {phrase}")
 }
 
@@ -165,12 +176,13 @@ struct Rows<'a> {
     decision: &'a Decision,
     places: Places,
     changes: BTreeMap<&'a str, &'a BindingChange>,
-    /// Whether an amount is divided among clusters: the amounts have a column then.
+    /// Whether an amount is divided among clusters: in this case the amounts have a column.
     divides: bool,
+    /// Clusters that have a row.
     shown: BTreeSet<u32>,
     rows: Vec<Vec<Cell>>,
     /// Lines about the clusters that are not shown.
-    cut: Vec<String>,
+    footer: Vec<String>,
 }
 
 impl<'a> Rows<'a> {
@@ -184,16 +196,16 @@ impl<'a> Rows<'a> {
             divides: inventory.amount(decision).is_some(),
             shown: BTreeSet::new(),
             rows: Vec::new(),
-            cut: Vec::new(),
+            footer: Vec::new(),
         };
-        rows.picked();
-        rows.released();
-        rows.not_picked();
+        rows.add_picked();
+        rows.add_released();
+        rows.add_not_picked();
         rows.fill_amounts();
         rows
     }
 
-    fn picked(&mut self) {
+    fn add_picked(&mut self) {
         for &candidate in &self.decision.solved.picked {
             let name = self.inventory.cluster_name(candidate);
             let result = self.result_of(&name).unwrap_or_else(|| PICKED.to_owned());
@@ -216,7 +228,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Inserts the amounts of the clusters before the results, where an amount is divided.
+    /// Inserts the amounts of the clusters before the results, if an amount is divided.
     fn fill_amounts(&mut self) {
         if !self.divides {
             return;
@@ -244,7 +256,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Adds the clusters that the decision releases, including clusters that do not exist any more.
-    fn released(&mut self) {
+    fn add_released(&mut self) {
         let released = self
             .decision
             .changes
@@ -268,9 +280,9 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Adds the clusters that were not picked: first the feasible ones, then the refused ones, with the
-    /// nearest to fitting first. In a long fleet, clusters out of scope are only counted.
-    fn not_picked(&mut self) {
+    /// Adds the clusters that were not picked: first the feasible clusters, then the refused clusters, with
+    /// the nearest to fitting first. In a long fleet, clusters out of scope are only counted.
+    fn add_not_picked(&mut self) {
         let view = View {
             dialect: "",
             inventory: self.inventory,
@@ -287,8 +299,10 @@ impl<'a> Rows<'a> {
             .filter(|candidate| !self.shown.contains(candidate))
             .collect();
         let outside = |&candidate: &u32| view.is_out_of_scope(Entry::Target(candidate));
-        let shown = match rest.len() > SHOWN {
-            true => rest.partition_point(|candidate| !outside(candidate)).min(SHOWN),
+        let shown = match rest.len() > CLUSTERS_LIMIT {
+            true => rest
+                .partition_point(|candidate| !outside(candidate))
+                .min(CLUSTERS_LIMIT),
             false => rest.len(),
         };
         let hidden = rest.split_off(shown);
@@ -346,7 +360,7 @@ impl<'a> Rows<'a> {
                 .into_iter()
                 .map(|((plugin, token), count)| format!("{count} {}/{token}", filters[usize::from(plugin)])),
         );
-        self.cut
+        self.footer
             .push(format!("… and {} more: {}", hidden.len(), parts.join(", ")));
     }
 
@@ -364,8 +378,8 @@ impl<'a> Rows<'a> {
             .collect()
     }
 
-    /// The system's name of the cluster; where this name is not readable (kcp), the name of its object comes
-    /// first.
+    /// The system's name of the cluster; if this name is not readable (kcp), the name of the cluster's object
+    /// comes first.
     fn name_of(&self, candidate: u32) -> String {
         let name = self.inventory.cluster_name(candidate);
         let target = self.inventory.target_name(candidate);
@@ -381,7 +395,7 @@ impl<'a> Rows<'a> {
         self.changes.get(cluster_name).map(|change| with_states(change))
     }
 
-    /// Adds one line of the cluster, and one more for each further reason.
+    /// Adds one line of the cluster, and a further line for each further reason.
     fn row(&mut self, candidate: u32, result: Cell, reasons: Vec<String>) {
         if !self.shown.insert(candidate) {
             return;
@@ -409,7 +423,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A change in words, with the states where the system names them.
+/// A change in words, with the states if the system names them.
 fn with_states(change: &BindingChange) -> String {
     words::action(change.action.as_str(), change.from, change.to)
 }

@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal as _};
 /// The narrowest terminal for which lines are broken.
 const NARROWEST: usize = 40;
 
-/// Number of columns of a line on standard output: from the variable `COLUMNS`, or the terminal. `None`
-/// in a pipe and in a file, whose lines stay whole.
+/// Number of columns of a line on standard output: from the variable `COLUMNS`, or the terminal. `None` if
+/// neither is known, as in a pipe or a file, or if the width is below 40: lines then stay whole.
 #[must_use]
 pub fn width() -> Option<usize> {
     let variable = std::env::var("COLUMNS")
@@ -28,25 +28,25 @@ pub fn width() -> Option<usize> {
 pub fn broken(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
-    let mut long = 0;
+    let mut length = 0;
     for word in text.split(' ') {
         let letters = word.chars().count();
-        if !line.is_empty() && long + 1 + letters > width {
+        if !line.is_empty() && length + 1 + letters > width {
             lines.push(std::mem::take(&mut line));
-            long = 0;
+            length = 0;
         }
         if !line.is_empty() {
             line.push(' ');
-            long += 1;
+            length += 1;
         }
         line.push_str(word);
-        long += letters;
+        length += letters;
     }
     lines.push(line);
     lines
 }
 
-/// `text` behind `indent` spaces, broken to fit `width`, where there is one.
+/// `text` behind `indent` spaces, broken to fit `width`, if it is known.
 #[must_use]
 pub fn indented(text: &str, indent: usize, width: Option<usize>) -> String {
     let lines = match width {

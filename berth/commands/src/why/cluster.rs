@@ -20,9 +20,9 @@ use crate::words::{NOT_PICKED, REFUSED};
 /// Words for a cluster of any system, and for the Target that shows it.
 const ANY: [&str; 5] = ["cluster", "clusters", "target", "targets", "btgt"];
 /// Highest number of entries of each list that are shown.
-const SHOWN: usize = 20;
+const ENTRIES_LIMIT: usize = 20;
 /// Highest number of names that are suggested.
-const SUGGESTED: usize = 3;
+const SUGGESTIONS_LIMIT: usize = 3;
 
 /// A requested cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +33,8 @@ pub struct ClusterQuestion {
     pub systems: BTreeSet<&'static str>,
 }
 
-/// The cluster that `words` name: as `cluster/NAME`, or with the system's own kind (`seed/NAME`). `None`
-/// where they name another object.
+/// The cluster that `words` name: as `cluster/NAME`, or with the system's own kind (`seed/NAME`). `None` if
+/// they name another object.
 #[must_use]
 pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> Option<ClusterQuestion> {
     let (kind, name) = match words {
@@ -62,9 +62,11 @@ pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog)
 /// All facts about a cluster.
 struct ClusterAnswer {
     target: Value,
+    /// The decisions that have the cluster.
     current: Vec<Value>,
-    wanted: Vec<Value>,
-    /// Moves that a drain of the cluster would cause; the refusal where the caller may not plan it.
+    /// The requests that could use the cluster and do not have it.
+    candidates: Vec<Value>,
+    /// Moves that a drain of the cluster would cause; the refusal if the caller may not plan a drain.
     plan: Result<Value, String>,
 }
 
@@ -88,7 +90,7 @@ pub async fn run(
 async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> {
     let client = &source.client;
     let targets = items(client.get(&format!("/apis/{API_VERSION}/targets")).await?);
-    let is = |target: &&Value| {
+    let is_requested = |target: &&Value| {
         let name = text(&target["metadata"], "name");
         let system = text(&target["spec"], "dialect");
         let bare = name.strip_suffix(&format!(".{system}")).unwrap_or(&name);
@@ -96,8 +98,8 @@ async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswe
             [name.as_str(), bare, &text(&target["spec"], "clusterName")].contains(&question.name.as_str());
         is_named && question.systems.contains(system.as_str())
     };
-    let found: Vec<&Value> = targets.iter().filter(is).collect();
-    let target = match found.as_slice() {
+    let matching: Vec<&Value> = targets.iter().filter(is_requested).collect();
+    let target = match matching.as_slice() {
         [one] => (*one).clone(),
         [] => return Err(absent(question, &targets)),
         several => {
@@ -110,10 +112,10 @@ async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswe
         text(&target["spec"], "dialect"),
     );
     let cluster = target["spec"]["clusterName"].clone();
-    let (mut current, mut wanted) = (Vec::new(), Vec::new());
+    let (mut current, mut candidates) = (Vec::new(), Vec::new());
     for resource in ["decisions", "clusterdecisions"] {
         let path = format!("/apis/{API_VERSION}/{resource}?fieldSelector=spec.dialect%3D{system}");
-        let list = allowed(source, &path).await?;
+        let list = readable_items(source, &path).await?;
         let is_here = |decision: &Value| {
             let places = decision["status"]["decisions"].as_array().into_iter().flatten();
             places.into_iter().any(|place| place["clusterName"] == cluster)
@@ -124,10 +126,10 @@ async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswe
         let path = format!(
             "/apis/{API_VERSION}/{resource}?fieldSelector=target%3D{name}%2Cpicked%3Dfalse%2CoutOfScope%3Dfalse"
         );
-        wanted.extend(allowed(source, &path).await?);
+        candidates.extend(readable_items(source, &path).await?);
     }
     // The nearest to fitting first.
-    wanted.sort_by_key(|candidate| candidate["status"]["rejections"].as_array().map_or(0, Vec::len));
+    candidates.sort_by_key(|candidate| candidate["status"]["rejections"].as_array().map_or(0, Vec::len));
     let review = json!({
         "apiVersion": API_VERSION, "kind": "SchedulingReview", "spec": {"changes": [{"drain": name}]},
     });
@@ -142,13 +144,13 @@ async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswe
     Ok(ClusterAnswer {
         target,
         current,
-        wanted,
+        candidates,
         plan,
     })
 }
 
-/// The items at `path`; empty where the caller may not read them.
-async fn allowed(source: &Source, path: &str) -> Result<Vec<Value>> {
+/// The items at `path`; empty if the caller may not read them.
+async fn readable_items(source: &Source, path: &str) -> Result<Vec<Value>> {
     match source.client.send(Method::GET, path, None).await? {
         Ok(list) => Ok(items(list)),
         Err(status) if matches!(status.code, 403 | 404) => Ok(Vec::new()),
@@ -169,7 +171,7 @@ fn absent(question: &ClusterQuestion, targets: &[Value]) -> anyhow::Error {
         let bare = name.rsplit_once('.').map_or(name.as_str(), |(bare, _)| bare);
         spelling::near(&question.name, bare) || spelling::near(&question.name, name)
     };
-    let near: Vec<String> = names.filter(near).take(SUGGESTED).collect();
+    let near: Vec<String> = names.filter(near).take(SUGGESTIONS_LIMIT).collect();
     match near.is_empty() {
         true => anyhow!(
             "no cluster named \"{}\"; `kubectl get targets` lists them",
@@ -223,7 +225,7 @@ fn print(out: &mut impl Write, answer: &ClusterAnswer, width: Option<usize>) -> 
         writeln!(out, "{}", indented(line, 2, width))?;
     }
     decisions(out, &answer.current)?;
-    print_candidates(out, &answer.wanted, width)?;
+    print_candidates(out, &answer.candidates, width)?;
     writeln!(out)?;
     match &answer.plan {
         Ok(moves) => {
@@ -260,19 +262,23 @@ fn decisions(out: &mut impl Write, decisions: &[Value]) -> io::Result<()> {
         "\n{}",
         terminal::heading(&format!("On it: {} {noun}", decisions.len()))
     )?;
-    for decision in decisions.iter().take(SHOWN) {
+    for decision in decisions.iter().take(ENTRIES_LIMIT) {
         writeln!(out, "  {}", decision_name(decision))?;
     }
     more(out, decisions.len())
 }
 
-fn print_candidates(out: &mut impl Write, wanted: &[Value], width: Option<usize>) -> io::Result<()> {
-    let noun = if wanted.len() == 1 { "request" } else { "requests" };
-    let title = format!("Could choose it, and is not on it: {} {noun}", wanted.len());
+fn print_candidates(out: &mut impl Write, candidates: &[Value], width: Option<usize>) -> io::Result<()> {
+    let noun = if candidates.len() == 1 {
+        "request"
+    } else {
+        "requests"
+    };
+    let title = format!("Could choose it, and is not on it: {} {noun}", candidates.len());
     writeln!(out, "\n{}", terminal::heading(&title))?;
-    let rows: Vec<Vec<Cell>> = wanted
+    let rows: Vec<Vec<Cell>> = candidates
         .iter()
-        .take(SHOWN)
+        .take(ENTRIES_LIMIT)
         .map(|candidate| {
             let status = &candidate["status"];
             let result = match status["feasible"] == true {
@@ -295,11 +301,11 @@ fn print_candidates(out: &mut impl Write, wanted: &[Value], width: Option<usize>
         let headings = ["  DECISION", "RESULT", "REASON"];
         write!(out, "{}", terminal::fitted_table(&headings, &rows, width))?;
     }
-    more(out, wanted.len())
+    more(out, candidates.len())
 }
 
 fn more(out: &mut impl Write, count: usize) -> io::Result<()> {
-    match count.saturating_sub(SHOWN) {
+    match count.saturating_sub(ENTRIES_LIMIT) {
         0 => Ok(()),
         more => writeln!(out, "  {}", terminal::dim(&format!("… and {more} more"))),
     }
@@ -367,7 +373,7 @@ mod tests {
                 },
             }),
             current: vec![json!({"metadata": {"namespace": "garden-dev", "name": "api.gardener"}})],
-            wanted: vec![candidate],
+            candidates: vec![candidate],
             plan: Err(long),
         };
         for width in [80, 120, 200] {

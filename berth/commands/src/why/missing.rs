@@ -1,4 +1,4 @@
-//! Answers where nothing is found or readable: another place of the object, and the missing right.
+//! Answers where no object is found or readable: another place of the object, and the missing right.
 
 use anyhow::anyhow;
 use berth_apimachinery::Status;
@@ -13,11 +13,11 @@ use super::places::Place;
 /// The ClusterRole with the rights for `berth why`.
 const ROLE: &str = "berth:explainer";
 /// Highest number of other places that an answer names.
-const NAMED: usize = 3;
-/// Maximal number of decisions of a namespace that are compared for similar names.
-const LOOKED_AT: usize = 500;
+const NAMES_LIMIT: usize = 3;
+/// Highest number of objects of one list that are compared for similar names.
+const COMPARED_LIMIT: usize = 500;
 
-/// A question that found nothing.
+/// A question without an answer.
 pub struct Question<'a> {
     /// The client that was asked.
     pub client: &'a Client,
@@ -29,8 +29,7 @@ pub struct Question<'a> {
     pub places: &'a [Place],
     /// Whether this process answered.
     pub is_within: bool,
-    /// The hours of a history that has no trace of the object either; `None` where no history was
-    /// searched.
+    /// The hours of a history that has no trace of the object either; `None` if no history was searched.
     pub unseen_for: Option<u64>,
 }
 
@@ -66,7 +65,7 @@ impl Question<'_> {
         )
     }
 
-    /// ` in namespace team-a`, where the words have a meaning there.
+    /// ` in namespace team-a`, if the words can mean an object there.
     fn place(&self) -> String {
         let mut namespaces: Vec<&str> = self.places.iter().map(|place| &*place.namespace).collect();
         namespaces.sort_unstable();
@@ -79,7 +78,7 @@ impl Question<'_> {
         }
     }
 
-    /// Sentence about a missing namespace, with a similarly named one.
+    /// Sentence about a missing namespace, with the name of a similar namespace.
     async fn other_namespace(&self) -> Option<String> {
         let namespace = &self.namespaced().next()?.namespace;
         let path = format!("/api/v1/namespaces/{namespace}");
@@ -88,7 +87,7 @@ impl Question<'_> {
         if self.is_within || answer.err()?.code != 404 {
             return None;
         }
-        let all = list(self.client, &format!("/api/v1/namespaces?limit={LOOKED_AT}")).await;
+        let all = list(self.client, &format!("/api/v1/namespaces?limit={COMPARED_LIMIT}")).await;
         let near = all.into_iter().find(|(_, name)| spelling::near(namespace, name));
         Some(match near {
             Some((_, name)) => format!("there is no such namespace; did you mean {name}?"),
@@ -99,42 +98,47 @@ impl Question<'_> {
     /// Sentence about the other namespaces that have a decision of that name. Without the right to read
     /// decisions there, none are listed.
     async fn elsewhere(&self) -> Option<String> {
-        let mut found = Vec::new();
+        let mut namespaces = Vec::new();
         let mut names: Vec<&str> = self.namespaced().map(|place| place.name.as_str()).collect();
         names.dedup();
         for name in names {
             let path = format!("/apis/{API_VERSION}/decisions?fieldSelector=metadata.name%3D{name}");
-            found.extend(
+            namespaces.extend(
                 list(self.client, &path)
                     .await
                     .into_iter()
                     .map(|(namespace, _)| namespace),
             );
         }
-        found.sort();
-        found.dedup();
-        let first = found.first()?;
-        let named = found.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-        let more = match found.len().saturating_sub(NAMED) {
+        namespaces.sort();
+        namespaces.dedup();
+        let first = namespaces.first()?;
+        let first_names = namespaces
+            .iter()
+            .take(NAMES_LIMIT)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", ");
+        let more = match namespaces.len().saturating_sub(NAMES_LIMIT) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let noun = if found.len() == 1 {
+        let noun = if namespaces.len() == 1 {
             "namespace"
         } else {
             "namespaces"
         };
-        Some(format!("it is in {noun} {named}{more}; pass -n {first}"))
+        Some(format!("it is in {noun} {first_names}{more}; pass -n {first}"))
     }
 
-    /// Sentence about an object with a similar name, in the namespace or cluster-scoped.
+    /// Similar name of a decision that exists, in the namespace or cluster-scoped.
     async fn similar_name(&self) -> Option<String> {
         let paths = [
             format!(
-                "/apis/{API_VERSION}/namespaces/{}/decisions?limit={LOOKED_AT}",
+                "/apis/{API_VERSION}/namespaces/{}/decisions?limit={COMPARED_LIMIT}",
                 self.namespace
             ),
-            format!("/apis/{API_VERSION}/clusterdecisions?limit={LOOKED_AT}"),
+            format!("/apis/{API_VERSION}/clusterdecisions?limit={COMPARED_LIMIT}"),
         ];
         for path in paths {
             for (_, name) in list(self.client, &path).await {
@@ -151,23 +155,23 @@ impl Question<'_> {
     }
 }
 
-/// Namespace and name of the objects in the list at `path`; empty where the caller may not read it.
+/// Namespace and name of the objects in the list at `path`; empty if the caller may not read it.
 async fn list(client: &Client, path: &str) -> Vec<(String, String)> {
     let Ok(Ok(list)) = client.send(Method::GET, path, None).await else {
         return Vec::new();
     };
     let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
     let text = |item: &Value, field: &str| item["metadata"][field].as_str().unwrap_or_default().to_owned();
-    let named = items
+    let names = items
         .iter()
         .map(|item| (text(item, "namespace"), text(item, "name")));
-    named.collect()
+    names.collect()
 }
 
 /// Whether the server has Berth's group.
 ///
 /// # Errors
-/// When it does not answer.
+/// When the server does not answer.
 async fn is_installed(client: &Client) -> Result<bool, anyhow::Error> {
     let group = client
         .send(Method::GET, &format!("/apis/{API_VERSION}"), None)
@@ -195,9 +199,9 @@ fn subject(words: &[String]) -> String {
     }
 }
 
-/// Returns the error about `refusals`, which the server answered for the places that `words` may mean,
-/// with the missing right. Of several refusals, only the refusal in the object's own namespace is
-/// reported: the remaining ones concern decisions of other systems.
+/// Returns the error about `refusals`, which the server answered for the places that `words` may mean, with
+/// the missing right. Of several refusals, only the refusal in the object's own namespace is reported: the
+/// other refusals concern decisions of other systems.
 pub async fn refused(
     client: &Client,
     words: &[String],
@@ -225,7 +229,7 @@ pub async fn refused(
     )
 }
 
-/// The command that binds the missing right, for all namespaces where `namespace` is empty.
+/// Sentence with the command that binds the missing right, for all namespaces if `namespace` is empty.
 pub async fn to_ask_for(client: &Client, namespace: &str) -> String {
     let user = client.user().await.ok().flatten();
     let user = user.unwrap_or_else(|| "USER".to_owned());

@@ -28,10 +28,11 @@ const DECISIONS: [&str; 6] = [
 /// The cluster-scoped resources among [`DECISIONS`].
 const CLUSTER_DECISIONS: [&str; 3] = ["clusterdecision", "clusterdecisions", "bcdec"];
 
-/// Places that `words` may mean, in `namespace` unless they name another one. Vague words have several.
+/// Places that `words` may mean, in `namespace` unless they name another namespace. Vague words have several
+/// places.
 ///
 /// # Errors
-/// When the words name a kind without decisions, or nothing.
+/// When the words name a kind without decisions, or no object.
 pub fn places(
     words: &[String],
     namespace: &str,
@@ -62,18 +63,18 @@ pub fn places(
             let (word, group) = kind.split_once('.').unwrap_or((kind, names::GROUP));
             if group == names::GROUP && DECISIONS.iter().any(|known| known.eq_ignore_ascii_case(word)) {
                 let places = self::places(&[name.to_owned()], namespace, dialects, catalog)?;
-                let of_the_cluster = CLUSTER_DECISIONS
+                let is_cluster_scoped = CLUSTER_DECISIONS
                     .iter()
                     .any(|known| known.eq_ignore_ascii_case(word));
-                return Ok(scoped(places, of_the_cluster));
+                return Ok(scoped(places, is_cluster_scoped));
             }
             let kinds = catalog.named(kind);
-            let is = |demand: &DemandKind| {
+            let is_of_kind = |demand: &DemandKind| {
                 let mut kinds = kinds.iter();
                 kinds.any(|kind| kind.info().resource() == demand.resource)
             };
             let places: Vec<Place> = demands()
-                .filter(|(_, demand)| is(demand))
+                .filter(|(_, demand)| is_of_kind(demand))
                 .map(|found| place(found, name))
                 .chain(
                     kinds
@@ -101,10 +102,10 @@ pub fn places(
     Ok(if is_named { scoped(places, false) } else { places })
 }
 
-/// The cluster-scoped places, or the places in one namespace; all places where none is left.
-fn scoped(places: Vec<Place>, of_the_cluster: bool) -> Vec<Place> {
-    let fits = |place: &&Place| place.namespace.is_empty() == of_the_cluster;
-    let fitting: Vec<Place> = places.iter().filter(fits).cloned().collect();
+/// The cluster-scoped places, or the places in one namespace; all places if none of them fits.
+fn scoped(places: Vec<Place>, is_cluster_scoped: bool) -> Vec<Place> {
+    let has_scope = |place: &&Place| place.namespace.is_empty() == is_cluster_scoped;
+    let fitting: Vec<Place> = places.iter().filter(has_scope).cloned().collect();
     if fitting.is_empty() { places } else { fitting }
 }
 
@@ -114,8 +115,8 @@ pub fn within<'a>(words: &'a [String], dialects: &[Arc<dyn Dialect>], catalog: &
     split(words, dialects, catalog).1
 }
 
-/// The words for the object, and the namespace before them. A first word that is a kind, or close to
-/// one, is not a namespace.
+/// The words for the object, and the namespace before them. A first word that is a kind, or similar to a
+/// kind, is not a namespace.
 fn split<'a>(
     words: &'a [String],
     dialects: &[Arc<dyn Dialect>],
@@ -164,7 +165,7 @@ fn made_of<'a>(
 
 /// Place of the decision about the object `name` of `demand`.
 fn of(dialect: &dyn Dialect, demand: &DemandKind, catalog: &Catalog, namespace: &str, name: &str) -> Place {
-    // kcp schedules Namespaces: the decision about one is in that Namespace.
+    // kcp schedules Namespaces: the decision about a Namespace is in that Namespace.
     let namespaced = catalog
         .find(&api_version(demand), demand.kind)
         .map_or(demand.namespaced, |(kind, _)| kind.info().namespaced());

@@ -15,9 +15,9 @@ use crate::words::{self, NOT_PICKED, PICKED, REFUSED, RequestState};
 /// A Scheduling as the server sent it, and its parsed form.
 pub(super) struct Answer<'a> {
     /// The answer with every field, including fields of a newer server.
-    pub(super) written: &'a Value,
+    pub(super) raw: &'a Value,
     /// The parsed fields of the answer.
-    pub(super) read: &'a Manifest<Scheduling>,
+    pub(super) parsed: &'a Manifest<Scheduling>,
 }
 
 /// Prints `answer` in the requested format. `counts` are the reasons of all clusters, if the answer lacks
@@ -33,21 +33,21 @@ pub(super) fn print(
     width: Option<usize>,
 ) -> io::Result<()> {
     match question.output {
-        WhyOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(answer.written)?),
+        WhyOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(answer.raw)?),
         WhyOutput::Yaml => {
-            let text = serde_saphyr::to_string(answer.written).map_err(io::Error::other)?;
+            let text = serde_saphyr::to_string(answer.raw).map_err(io::Error::other)?;
             writeln!(out, "{}", text.trim_end())
         }
         WhyOutput::Name => {
-            let kind = match answer.read.metadata("namespace") {
+            let kind = match answer.parsed.metadata("namespace") {
                 "" => "clusterdecision",
                 _ => "decision",
             };
-            let name = shown(answer.read.metadata("name"));
+            let name = shown(answer.parsed.metadata("name"));
             writeln!(out, "{kind}.scheduling.berth.dev/{name}")
         }
         WhyOutput::Table | WhyOutput::Wide => {
-            let Scheduling { spec, status } = &answer.read.body;
+            let Scheduling { spec, status } = &answer.parsed.body;
             let Some(status) = status else {
                 return Ok(());
             };
@@ -57,17 +57,18 @@ pub(super) fn print(
             warnings(out, &status.warnings, width)?;
             if question.cluster.is_some() {
                 for candidate in &status.candidates {
-                    one(out, candidate, width)?;
+                    print_cluster(out, candidate, width)?;
                 }
                 return Ok(());
             }
             table(out, status, question.output == WhyOutput::Wide, width)?;
-            cut(out, status, counts, width)
+            print_remaining(out, status, counts, width)
         }
     }
 }
 
-/// `Shoot garden-dev/web (gardener): would be placed on 1 of 1`, and the summary below.
+/// Headline of a request, such as `Shoot garden-dev/web (gardener): would be placed on 1 of 1`, with
+/// `message` on the next lines.
 pub fn headline(
     spec: Option<&SchedulingSpec>,
     standing: &RequestState,
@@ -103,8 +104,8 @@ fn warnings(out: &mut impl Write, warnings: &[String], width: Option<usize>) -> 
 
 fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Option<usize>) -> io::Result<()> {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
-    let divides = status.amount.is_some();
-    // Where not all clusters are shown, clusters out of scope are only counted.
+    let has_amount = status.amount.is_some();
+    // If not all clusters are shown, clusters out of scope are only counted.
     let is_cut = status.remaining_candidates.is_some_and(|rest| rest > 0);
     for candidate in status
         .candidates
@@ -116,24 +117,31 @@ fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Opti
             .iter()
             .find(|change| change.cluster_name == candidate.cluster_name);
         let result = match (candidate.picked, candidate.feasible) {
-            (true, _) => Cell::new(change.map_or_else(|| PICKED.to_owned(), changed), terminal::GOOD),
+            (true, _) => Cell::new(
+                change.map_or_else(|| PICKED.to_owned(), change_text),
+                terminal::GOOD,
+            ),
             (false, _) if change.is_some_and(|change| change.action == "Unbind") => {
-                Cell::new(change.map(changed).unwrap_or_default(), terminal::WARNING)
+                Cell::new(change.map(change_text).unwrap_or_default(), terminal::WARNING)
             }
             (false, true) => Cell::new(NOT_PICKED, terminal::DIM),
             (false, false) => Cell::new(REFUSED, terminal::BAD),
         };
         let mut reasons = candidate.rejections.iter().map(reason);
-        let first = First {
+        let first = LeadingCells {
             name: format!("  {}", candidate_name(candidate)),
             rank: candidate.rank.map(|rank| rank.to_string()).unwrap_or_default(),
             score: score(candidate),
-            amount: divides.then(|| amount(candidate.amount, change)),
+            amount: has_amount.then(|| amount(candidate.amount, change)),
             result,
         };
         rows.push(row(first, wide.then(|| scores(candidate)), reasons.next()));
         for more in reasons {
-            rows.push(row(First::blank(divides), wide.then(String::new), Some(more)));
+            rows.push(row(
+                LeadingCells::blank(has_amount),
+                wide.then(String::new),
+                Some(more),
+            ));
         }
     }
     // Changes also name clusters that are not candidates: new clusters, and clusters that no longer exist.
@@ -149,11 +157,11 @@ fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Opti
             _ => continue,
         };
         if !known.contains(&*change.cluster_name) {
-            let first = First {
+            let first = LeadingCells {
                 name: format!("  {}", shown(&change.cluster_name)),
-                amount: divides.then(|| amount(None, Some(change))),
-                result: Cell::new(changed(change), style),
-                ..First::blank(divides)
+                amount: has_amount.then(|| amount(None, Some(change))),
+                result: Cell::new(change_text(change), style),
+                ..LeadingCells::blank(has_amount)
             };
             rows.push(row(first, wide.then(String::new), None));
         }
@@ -173,7 +181,7 @@ fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Opti
     write!(out, "{}", terminal::fitted_table(&headings, &rows, width))
 }
 
-/// The amount of a cluster that gets `amount` or is changed: `6`, or `6 → 4` where it changes.
+/// The amount of a cluster as text: `6`, or `6 → 4` if `change` changes the amount.
 fn amount(amount: Option<i64>, change: Option<&ChangeEntry>) -> String {
     let sides = change.map(|change| (change.amount_from, change.amount_to));
     match sides.unwrap_or_default() {
@@ -185,7 +193,7 @@ fn amount(amount: Option<i64>, change: Option<&ChangeEntry>) -> String {
 }
 
 /// The first cells of a row.
-struct First {
+struct LeadingCells {
     name: String,
     rank: String,
     score: String,
@@ -194,19 +202,19 @@ struct First {
     result: Cell,
 }
 
-impl First {
-    fn blank(divides: bool) -> Self {
+impl LeadingCells {
+    fn blank(has_amount: bool) -> Self {
         Self {
             name: String::new(),
             rank: String::new(),
             score: String::new(),
-            amount: divides.then(String::new),
+            amount: has_amount.then(String::new),
             result: Cell::plain(""),
         }
     }
 }
 
-fn row(first: First, scores: Option<String>, reason: Option<String>) -> Vec<Cell> {
+fn row(first: LeadingCells, scores: Option<String>, reason: Option<String>) -> Vec<Cell> {
     let texts = [first.name, first.rank, first.score]
         .into_iter()
         .chain(first.amount);
@@ -217,8 +225,8 @@ fn row(first: First, scores: Option<String>, reason: Option<String>) -> Vec<Cell
     cells
 }
 
-/// Line about the clusters that are not shown.
-fn cut(
+/// Prints a line about the clusters that are not shown.
+fn print_remaining(
     out: &mut impl Write,
     status: &PublishedReport,
     counts: &[ReasonCount],
@@ -252,8 +260,8 @@ fn cut(
     writeln!(out, "{}", terminal::dim(&indented(&line, 2, width)))
 }
 
-/// Prints one cluster, with every reason.
-fn one(out: &mut impl Write, candidate: &Candidate, width: Option<usize>) -> io::Result<()> {
+/// Prints one cluster, with its verdict, every reason and the scores.
+fn print_cluster(out: &mut impl Write, candidate: &Candidate, width: Option<usize>) -> io::Result<()> {
     let name = terminal::heading(&candidate_name(candidate));
     let rank = candidate
         .rank
@@ -281,7 +289,7 @@ fn one(out: &mut impl Write, candidate: &Candidate, width: Option<usize>) -> io:
     Ok(())
 }
 
-/// `Plugin/Reason: sentence`, or `Reason: sentence`.
+/// The text of a rejection: `Plugin/Reason: message`, or `Reason: message` without a plugin.
 fn reason(rejection: &RejectionEntry) -> String {
     let (reason, message) = (shown(&rejection.reason), shown(&rejection.message));
     // A lower rank is not a refusal by a plugin.
@@ -291,12 +299,12 @@ fn reason(rejection: &RejectionEntry) -> String {
     }
 }
 
-/// The score in one text.
+/// The total score of a cluster, as text.
 fn score(candidate: &Candidate) -> String {
     report::score_cell(candidate.score, candidate.scores.iter().map(|score| score.value))
 }
 
-/// `Steady 100, Balance 20 × 2`: the weight where it is not one.
+/// The scores by plugin, such as `Steady 100, Balance 20 × 2`: a weight of one is left out.
 fn scores(candidate: &Candidate) -> String {
     let parts = candidate.scores.iter().map(|score| {
         let plugin = shown(&score.plugin);
@@ -314,8 +322,8 @@ fn scores(candidate: &Candidate) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// A change in words, with the states where the system names them.
-fn changed(change: &ChangeEntry) -> String {
+/// A change in words, with the states if the system names them.
+fn change_text(change: &ChangeEntry) -> String {
     let [action, from, to] = [&change.action, &change.from, &change.to].map(|text| shown(text));
     words::action(&action, &from, &to)
 }

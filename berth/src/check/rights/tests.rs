@@ -26,16 +26,16 @@ fn what_is_needed_is_what_the_manifests_give() {
         locks
             .rights
             .iter()
-            .any(|right| shown(right) == "update leases.coordination.k8s.io")
+            .any(|right| right_text(right) == "update leases.coordination.k8s.io")
     );
     let reader = of("berth:reader");
     assert!(
         reader
             .rights
             .iter()
-            .any(|right| shown(right) == "list seeds.core.gardener.cloud")
+            .any(|right| right_text(right) == "list seeds.core.gardener.cloud")
     );
-    let impersonated: Vec<String> = of("berth:impersonator").rights.iter().map(shown).collect();
+    let impersonated: Vec<String> = of("berth:impersonator").rights.iter().map(right_text).collect();
     let actors: Vec<&RequiredRights> = needed
         .iter()
         .filter(|one| one.user.starts_with("berth:"))

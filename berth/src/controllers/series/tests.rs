@@ -1,7 +1,7 @@
 //! Series and limits.
 
 use super::*;
-use crate::controllers::event::told_of;
+use crate::controllers::event::test_event;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -14,12 +14,12 @@ fn book() -> Book {
 #[test]
 fn what_repeats_is_one_event_with_a_count() {
     let mut book = book();
-    assert!(book.note(told_of("u1", "full"), at(0)));
+    assert!(book.note(test_event("u1", "full"), at(0)));
     let first = book.take();
     assert_eq!(first.len(), 1);
     assert!(!first[0].is_stored && first[0].object["series"].is_null());
     book.wrote(&first[0].series, WriteResult::Stored);
-    assert!(book.note(told_of("u1", "full"), at(60)) && book.note(told_of("u1", "full"), at(120)));
+    assert!(book.note(test_event("u1", "full"), at(60)) && book.note(test_event("u1", "full"), at(120)));
     let again = book.take();
     assert_eq!(again.len(), 1, "repeats that wait are written once");
     assert!(again[0].is_stored && again[0].name == first[0].name);
@@ -30,7 +30,7 @@ fn what_repeats_is_one_event_with_a_count() {
     );
     assert!(book.take().is_empty());
     // After a long silence it is news again.
-    assert!(book.note(told_of("u1", "full"), at(120 + 600)));
+    assert!(book.note(test_event("u1", "full"), at(120 + 600)));
     let news = book.take();
     assert!(!news[0].is_stored && news[0].name != first[0].name);
 }
@@ -39,9 +39,9 @@ fn what_repeats_is_one_event_with_a_count() {
 fn other_words_and_other_objects_are_other_events() {
     let mut book = book();
     for told in [
-        told_of("u1", "full"),
-        told_of("u1", "tainted"),
-        told_of("u2", "full"),
+        test_event("u1", "full"),
+        test_event("u1", "tainted"),
+        test_event("u2", "full"),
     ] {
         assert!(book.note(told, at(0)));
     }
@@ -54,10 +54,10 @@ fn other_words_and_other_objects_are_other_events() {
 #[test]
 fn an_event_that_is_gone_is_made_anew_and_a_refused_one_forgotten() {
     let mut book = book();
-    book.note(told_of("u1", "full"), at(0));
+    book.note(test_event("u1", "full"), at(0));
     let first = book.take().remove(0);
     book.wrote(&first.series, WriteResult::Stored);
-    book.note(told_of("u1", "full"), at(1));
+    book.note(test_event("u1", "full"), at(1));
     book.take();
     book.wrote(&first.series, WriteResult::Gone);
     let anew = book.take().remove(0);
@@ -70,36 +70,36 @@ fn an_event_that_is_gone_is_made_anew_and_a_refused_one_forgotten() {
 fn an_object_that_tells_too_much_is_cut_short() {
     let mut book = book();
     let told = (0..40)
-        .filter(|n| book.note(told_of("u1", &format!("text {n}")), at(0)))
+        .filter(|n| book.note(test_event("u1", &format!("text {n}")), at(0)))
         .count();
     assert_eq!(told, 25);
     assert!(
-        book.note(told_of("u2", "text"), at(0)),
+        book.note(test_event("u2", "text"), at(0)),
         "others are not concerned"
     );
-    assert!(!book.note(told_of("u1", "more"), at(299)));
-    assert!(book.note(told_of("u1", "more"), at(600)));
+    assert!(!book.note(test_event("u1", "more"), at(299)));
+    assert!(book.note(test_event("u1", "more"), at(600)));
 }
 
 #[test]
 fn what_is_over_is_forgotten() {
     let mut book = book();
     for n in 0..100 {
-        book.note(told_of(&format!("u{n}"), "full"), at(n));
+        book.note(test_event(&format!("u{n}"), "full"), at(n));
         book.take();
     }
-    book.note(told_of("u100", "full"), at(99 + 600));
+    book.note(test_event("u100", "full"), at(99 + 600));
     assert_eq!((book.series.len(), book.buckets.len()), (1, 1));
 }
 
 #[test]
 fn the_memory_is_bounded() {
     let mut book = book();
-    for n in 0..3 * REMEMBERED {
+    for n in 0..3 * MAX_ENTRIES {
         // All of them within the silence that ends a series.
         let second = i64::try_from(n).unwrap() / 100;
-        book.note(told_of(&format!("u{n}"), "full"), at(second));
+        book.note(test_event(&format!("u{n}"), "full"), at(second));
         book.take();
     }
-    assert!(book.series.len() <= REMEMBERED && book.buckets.len() <= REMEMBERED);
+    assert!(book.series.len() <= MAX_ENTRIES && book.buckets.len() <= MAX_ENTRIES);
 }

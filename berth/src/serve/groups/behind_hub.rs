@@ -15,7 +15,7 @@ use berth_publications::{self, Copies, Place};
 use berth_scheduling_rest::RegistryCommitter;
 use berth_syncer::{OnHub, SyncerObjects};
 
-use super::core_parts::{Core, EarlyParts, Homes, Judges, Surroundings, kinds};
+use super::core_parts::{Core, Destinations, EarlyParts, Judges, Surroundings, kinds};
 use crate::hub::Hub;
 use crate::serve::mirrors;
 
@@ -30,14 +30,14 @@ impl Surroundings for &Hub {
 
     fn judges(&self, core: &Core<'_>) -> Judges {
         let authorizer = self.delegation.authorizer(core.clock);
-        // An observer writes nothing: it needs no admission.
-        let is_asked = !core.options.is_observer();
-        let hub_policies = is_asked.then(|| self.policies(Arc::clone(&core.stored) as Arc<_>));
+        // An observer does not write objects, so it needs no admission.
+        let has_admission = !core.options.is_observer();
+        let hub_policies = has_admission.then(|| self.policies(Arc::clone(&core.stored_policies) as Arc<_>));
         let catalog: Arc<dyn Catalog> = match &hub_policies {
             Some(policies) => Arc::clone(policies) as Arc<_>,
-            None => Arc::clone(&core.stored) as Arc<_>,
+            None => Arc::clone(&core.stored_policies) as Arc<_>,
         };
-        let webhooks = is_asked.then(|| {
+        let webhooks = has_admission.then(|| {
             let reviewer = Arc::new(Reviewer::new(&authorizer));
             Hub::webhooks(self, core.store, core.options.own_addresses(), reviewer)
         });
@@ -59,18 +59,18 @@ impl Surroundings for &Hub {
         Some(Hub::managers(self))
     }
 
-    fn homes(&self, core: &Core<'_>, built: EarlyParts) -> Result<Homes> {
-        let mirrored = mirrored(self, core, &built);
+    fn destinations(&self, core: &Core<'_>, early_parts: EarlyParts) -> Result<Destinations> {
+        let mirrored = mirrored(self, core, &early_parts);
         let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();
-        let own: Arc<dyn Committer> = Arc::new(RegistryCommitter(Arc::clone(&built.registry)));
+        let own: Arc<dyn Committer> = Arc::new(RegistryCommitter(Arc::clone(&early_parts.registry)));
         let committer = self.committer(core.store, resources, own);
         let registry = mirrors::copies(&mirrored, &core.source, core.clock)?;
         let clusters = match Hub::has(self, berth_syncer::DIALECT) {
             true => Arc::clone(&registry),
-            false => built.registry,
+            false => early_parts.registry,
         };
         let copies = Arc::new(Copies::default());
-        Ok(Homes {
+        Ok(Destinations {
             binds_through: Some(Arc::clone(&committer) as Arc<_>),
             sink: self.events(),
             publications: Place::Hub {
@@ -79,12 +79,12 @@ impl Surroundings for &Hub {
             },
             copies: Some(copies),
             mirrored,
-            shown: SyncerObjects {
+            syncer_objects: SyncerObjects {
                 clusters,
                 registry,
                 home: Some(Arc::new(OnHub(Arc::clone(&committer)))),
                 source: Arc::clone(&core.source),
-                configuration: core.configured(),
+                configuration: core.configuration_reader(),
             },
             committer,
             first: Vec::new(),
@@ -93,18 +93,18 @@ impl Surroundings for &Hub {
     }
 }
 
-/// Kinds that are copied from the hub: Kubernetes' own kinds that decisions read, the configurations,
-/// and the kinds of the systems there.
-fn mirrored(hub: &Hub, core: &Core<'_>, built: &EarlyParts) -> Vec<Arc<dyn Kind>> {
+/// Kinds that are copied from the hub: Kubernetes' own kinds that Berth reads, the configurations, the
+/// published kinds (not for an observer), and the kinds of the systems whose objects are on the hub.
+fn mirrored(hub: &Hub, core: &Core<'_>, early_parts: &EarlyParts) -> Vec<Arc<dyn Kind>> {
     let is_observer = core.options.is_observer();
     let resources = match is_observer {
-        true => mirrors::observed(&core.dialects),
-        false => mirrors::followed(&core.dialects),
+        true => mirrors::observed_resources(&core.dialects),
+        false => mirrors::copied_resources(&core.dialects),
     };
-    let mut mirrored = kinds(&built.own);
+    let mut mirrored = kinds(&early_parts.own);
     mirrored.retain(|kind| resources.contains(&kind.info().resource()));
-    let configured = built.configuration.resources.iter();
-    mirrored.extend(configured.map(|resource| Arc::clone(&resource.kind)));
+    let configuration_resources = early_parts.configuration.resources.iter();
+    mirrored.extend(configuration_resources.map(|resource| Arc::clone(&resource.kind)));
     if !is_observer {
         mirrored.extend(berth_publications::on_hub());
     }

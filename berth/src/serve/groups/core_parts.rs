@@ -1,4 +1,4 @@
-//! Parts that are the same for all servers, and the additions of the surroundings.
+//! Parts that all servers have, and the additions of the surroundings.
 
 use std::sync::Arc;
 
@@ -28,20 +28,20 @@ use crate::serve::options::Options;
 pub(super) trait Surroundings {
     /// Settings of the systems from the command line.
     fn settings(&self, actors: &ActorArgs) -> Settings;
-    /// Whether the objects of the system named `dialect` are not stored here.
+    /// Whether the hub stores the objects of the system named `dialect`; always false without a hub.
     fn has(&self, dialect: &str) -> bool;
-    /// All policies and webhooks that judge writes here.
+    /// Authorization, policies and webhooks for writes to this server.
     fn judges(&self, core: &Core<'_>) -> Judges;
-    /// The resource of namespaces, where namespaces are served here.
+    /// The resource of namespaces, if namespaces are served here.
     fn namespaces(&self) -> Option<GroupResource>;
-    /// The field managers of objects that are stored elsewhere.
+    /// The field managers of objects that the hub stores; `None` without a hub.
     fn managers(&self) -> Option<Managers>;
     /// The destinations of decisions, events and publications, and the groups in addition to the
     /// systems'.
     ///
     /// # Errors
     /// When two parts claim the same resource.
-    fn homes(&self, core: &Core<'_>, built: EarlyParts) -> Result<Homes>;
+    fn destinations(&self, core: &Core<'_>, early_parts: EarlyParts) -> Result<Destinations>;
 }
 
 /// Parts that need only settings from the surroundings.
@@ -54,7 +54,7 @@ pub(super) struct Core<'a> {
     pub(super) engine: Arc<Engine>,
     pub(super) rbac: Arc<Rbac>,
     /// The admission policies among the objects that are stored here.
-    pub(super) stored: Arc<StoredPolicies>,
+    pub(super) stored_policies: Arc<StoredPolicies>,
 }
 
 impl<'a> Core<'a> {
@@ -71,7 +71,7 @@ impl<'a> Core<'a> {
         Self {
             engine: Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock)),
             rbac: Rbac::new(Arc::clone(&source)),
-            stored: StoredPolicies::new(&source),
+            stored_policies: StoredPolicies::new(&source),
             store,
             clock,
             options,
@@ -80,8 +80,8 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// The configuration in force of each system, for crates that do not know the engine.
-    pub(super) fn configured(&self) -> ConfigurationReader {
+    /// Reader of each system's configuration in force, for crates that do not depend on the engine.
+    pub(super) fn configuration_reader(&self) -> ConfigurationReader {
         let configurations = Arc::clone(self.engine.configurations());
         Arc::new(move |dialect: &str| configurations.of(dialect).object().cloned())
     }
@@ -115,23 +115,23 @@ fn medium(storage: Storage) -> Medium {
     }
 }
 
-/// All policies and webhooks that judge writes here.
+/// Authorization, policies and webhooks for writes to this server.
 pub(super) struct Judges {
     /// Authorization.
     pub(super) authorizer: Arc<dyn Authorizer>,
-    /// Kinds whose objects may own others here.
+    /// Kinds whose objects may be owners of other objects here.
     pub(super) owners: Vec<Arc<dyn Kind>>,
     /// The admission policies that are checked when they are written here.
     pub(super) policies: Option<Arc<StoredPolicies>>,
     /// The admission policies in force.
     pub(super) catalog: Arc<dyn Catalog>,
-    /// The hub's parts.
+    /// The admission policies of the hub.
     pub(super) hub_policies: Option<Arc<HubPolicies>>,
-    /// The webhooks of a hub.
+    /// The admission webhooks of the hub.
     pub(super) webhooks: Option<Arc<Webhooks>>,
 }
 
-/// The registry, with everything that a write passes.
+/// The builder of the registry, and the admission that a write passes.
 pub(super) struct AdmissionParts {
     pub(super) registry: RegistryBuilder,
     pub(super) admission: berth_placement_admission::Parts,
@@ -197,22 +197,22 @@ pub(super) fn kinds(groups: &[Group]) -> Vec<Arc<dyn Kind>> {
 }
 
 /// The destinations of writes, and the groups in addition to the systems'.
-pub(super) struct Homes {
+pub(super) struct Destinations {
     /// Writer of decisions.
     pub(super) committer: Arc<dyn Committer>,
-    /// Committer of Bindings, where the registry does not commit them.
+    /// Committer of Bindings, if the registry does not commit them.
     pub(super) binds_through: Option<Arc<dyn Committer>>,
     /// Writer of events.
     pub(super) sink: Arc<dyn Sink>,
-    /// Place where publications are written.
+    /// Destination of publications.
     pub(super) publications: Place,
-    /// Copies of Publications that are stored elsewhere.
+    /// Copies of Publications, if the hub stores them.
     pub(super) copies: Option<Arc<Copies>>,
-    /// Kinds that are copied from elsewhere.
+    /// Kinds that are copied from the hub.
     pub(super) mirrored: Vec<Arc<dyn Kind>>,
     /// Objects that syncers see.
-    pub(super) shown: SyncerObjects,
-    /// Groups before the systems'.
+    pub(super) syncer_objects: SyncerObjects,
+    /// Groups before the groups of the systems.
     pub(super) first: Vec<Group>,
     /// Groups that follow the groups of the virtual API.
     pub(super) last: Vec<Group>,

@@ -11,11 +11,11 @@ use berth_publications::{self, Place};
 use berth_scheduling_rest::RegistryCommitter;
 use berth_syncer::SyncerObjects;
 
-use super::core_parts::{Core, EarlyParts, Homes, Judges, Surroundings};
+use super::core_parts::{Core, Destinations, EarlyParts, Judges, Surroundings};
 use crate::controllers::OwnEvents;
 use crate::definitions;
 
-/// Surroundings of a standalone server, which has none.
+/// Surroundings of a standalone server: there is no hub.
 pub(super) struct Standalone;
 
 impl Surroundings for Standalone {
@@ -32,8 +32,8 @@ impl Surroundings for Standalone {
         Judges {
             authorizer: Arc::clone(&core.rbac) as Arc<_>,
             owners: core::kinds().into_iter().chain(systems).collect(),
-            policies: Some(Arc::clone(&core.stored)),
-            catalog: Arc::clone(&core.stored) as Arc<_>,
+            policies: Some(Arc::clone(&core.stored_policies)),
+            catalog: Arc::clone(&core.stored_policies) as Arc<_>,
             hub_policies: None,
             webhooks: None,
         }
@@ -47,28 +47,28 @@ impl Surroundings for Standalone {
         None
     }
 
-    fn homes(&self, core: &Core<'_>, built: EarlyParts) -> Result<Homes> {
+    fn destinations(&self, core: &Core<'_>, early_parts: EarlyParts) -> Result<Destinations> {
         let EarlyParts {
             own,
             configuration,
             registry,
-        } = built;
+        } = early_parts;
         let mut first = own;
         first.extend(reviews::groups(&core.rbac));
         first.extend([configuration, definitions::group()]);
-        Ok(Homes {
+        Ok(Destinations {
             committer: Arc::new(RegistryCommitter(Arc::clone(&registry))),
             binds_through: None,
             sink: Arc::new(OwnEvents(Arc::clone(&registry))),
             publications: Place::Here(Arc::clone(&registry)),
             copies: None,
             mirrored: Vec::new(),
-            shown: SyncerObjects {
+            syncer_objects: SyncerObjects {
                 clusters: Arc::clone(&registry),
                 registry,
                 home: None,
                 source: Arc::clone(&core.source),
-                configuration: core.configured(),
+                configuration: core.configuration_reader(),
             },
             first,
             // The last group: systems have kinds of the same names, and `kubectl` uses the first kind

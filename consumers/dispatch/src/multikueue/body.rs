@@ -12,11 +12,11 @@ use super::owned;
 
 /// The apiVersion of Kueue's last apply of `workload`, if any: the Workload is read and written in this
 /// version.
-pub(super) fn applied_in(workload: &Value) -> Option<&str> {
+pub(super) fn applied_version(workload: &Value) -> Option<&str> {
     owned::entry(workload)?["apiVersion"].as_str()
 }
 
-/// The configuration that nominates `names` for `workload`, in the version from [`applied_in`].
+/// The apply configuration that nominates `names` for `workload`, in the version from [`applied_version`].
 ///
 /// # Errors
 /// When the managed fields of `workload` cannot be read.
@@ -81,14 +81,14 @@ mod tests {
             body["metadata"],
             json!({"name": "w", "namespace": "team", "uid": "u", "resourceVersion": "7"})
         );
-        assert_eq!(applied_in(&workload()), Some("kueue.x-k8s.io/v1beta2"));
+        assert_eq!(applied_version(&workload()), Some("kueue.x-k8s.io/v1beta2"));
     }
 
     #[test]
     fn where_kueue_merges_patches_there_is_nothing_to_keep() {
         let mut workload = workload();
         workload["metadata"]["managedFields"] = json!([]);
-        assert_eq!(applied_in(&workload), None);
+        assert_eq!(applied_version(&workload), None);
         let body = body(&workload, &["a".to_owned()]).unwrap();
         assert_eq!(body["status"], json!({"nominatedClusterNames": ["a"]}));
     }

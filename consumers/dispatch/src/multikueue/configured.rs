@@ -6,7 +6,8 @@ use serde_json::Value;
 pub const DISPATCHER: &str = "scheduling.berth.dev/dispatcher";
 /// The key of the ConfigMap with Kueue's configuration.
 const KEY: &str = "controller_manager_config.yaml";
-/// Highest number of clusters of a Workload whose definition states none: as in Kueue v0.13 to v0.15.
+/// Highest number of nominated clusters if the definition of Workloads states no limit: the limit of Kueue
+/// v0.13 to v0.15.
 pub(super) const LIMIT: usize = 10;
 
 /// The dispatcher that the configuration in the ConfigMap `map` names; `None` where Kueue itself dispatches.
@@ -18,16 +19,16 @@ pub(super) fn dispatcher(map: &Value) -> Result<Option<String>, String> {
         .as_str()
         .ok_or_else(|| format!("it has no key {KEY}"))?;
     let configuration = berth_yaml::value(text).map_err(|error| format!("{KEY}: {error}"))?;
-    let named = configuration["multiKueue"]["dispatcherName"].as_str();
-    Ok(named.filter(|name| !name.is_empty()).map(str::to_owned))
+    let dispatcher = configuration["multiKueue"]["dispatcherName"].as_str();
+    Ok(dispatcher.filter(|name| !name.is_empty()).map(str::to_owned))
 }
 
 /// Highest number of nominated clusters that the CustomResourceDefinition of Workloads allows in `version`.
 pub(super) fn limit(definition: &Value, version: &str) -> Option<usize> {
     let mut versions = definition["spec"]["versions"].as_array()?.iter();
-    let served = versions.find(|served| served["name"] == version)?;
+    let version = versions.find(|served| served["name"] == version)?;
     let path = "/schema/openAPIV3Schema/properties/status/properties/nominatedClusterNames/maxItems";
-    usize::try_from(served.pointer(path)?.as_u64()?).ok()
+    usize::try_from(version.pointer(path)?.as_u64()?).ok()
 }
 
 #[cfg(test)]

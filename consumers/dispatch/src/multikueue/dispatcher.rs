@@ -15,17 +15,17 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::again::{Again, NominationTime};
+use super::again::{NominationTime, RecentNominations};
 use super::nominate::{self, NominationFacts, Place as Cluster};
 use super::problem::Problem;
 use super::read::{self, Trouble};
-use super::tell::Teller;
-use super::{DISPATCHER, Ends, Place, body, configured, kueue, owned};
+use super::tell::EventReporter;
+use super::{DISPATCHER, Place, Servers, body, configured, kueue, owned};
 
-/// Time for which the read configuration of Kueue is cached.
-const FRESH: Duration = Duration::from_secs(10);
+/// Time for which Kueue's configuration is cached.
+const CACHE_TTL: Duration = Duration::from_secs(10);
 /// Interval at which a waiting Workload is checked although nothing has changed.
-const LOOK: Duration = Duration::from_mins(1);
+const CHECK_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Clusters to nominate.
 struct Nomination {
@@ -48,48 +48,50 @@ struct KueueConfiguration {
 
 /// Nominates clusters for Workloads.
 pub(super) struct Dispatcher {
-    ends: Ends,
-    /// Resource of Workloads.
+    servers: Servers,
+    /// The resource of Workloads.
     pub(super) workloads: ApiResource,
     configuration: Place,
-    teller: Teller,
-    again: Mutex<Again>,
-    configured: tokio::sync::Mutex<Option<(Instant, KueueConfiguration)>>,
-    begun: Instant,
+    reporter: EventReporter,
+    recent: Mutex<RecentNominations>,
+    cached_configuration: tokio::sync::Mutex<Option<(Instant, KueueConfiguration)>>,
+    start: Instant,
 }
 
 impl Dispatcher {
-    pub(super) fn new(ends: Ends, workloads: ApiResource, configuration: Place) -> Self {
+    pub(super) fn new(servers: Servers, workloads: ApiResource, configuration: Place) -> Self {
         Self {
-            teller: Teller::new(ends.kueue.clone()),
-            ends,
+            reporter: EventReporter::new(servers.kueue.clone()),
+            servers,
             workloads,
             configuration,
-            again: Mutex::default(),
-            configured: tokio::sync::Mutex::default(),
-            begun: Instant::now(),
+            recent: Mutex::default(),
+            cached_configuration: tokio::sync::Mutex::default(),
+            start: Instant::now(),
         }
     }
 
     /// Handles `workload`, and returns the time of the next check.
-    pub(super) async fn look(&self, workload: &DynamicObject) -> Result<Action, Trouble> {
+    pub(super) async fn handle(&self, workload: &DynamicObject) -> Result<Action, Trouble> {
         let workload = read::value(workload, &self.workloads)?;
         let Some(config) = self.waits_for(&workload).await? else {
             return Ok(Action::await_change());
         };
-        let configured = self.configured().await?;
-        if !configured.is_ours {
-            return Ok(Action::requeue(FRESH));
+        let kueue_configuration = self.kueue_configuration().await?;
+        if !kueue_configuration.is_ours {
+            return Ok(Action::requeue(CACHE_TTL));
         }
-        let judged = self.judge(&workload, &config, configured.limit).await;
-        let nominated = match judged {
+        let nomination = self
+            .nomination(&workload, &config, kueue_configuration.limit)
+            .await;
+        let result = match nomination {
             Ok(nomination) => self.nominate(&workload, &nomination).await,
             Err(trouble) => Err(trouble),
         };
-        match nominated {
-            Err(Trouble::Told(problem)) => {
-                self.teller.problem(&workload, &problem).await;
-                Ok(Action::requeue(LOOK))
+        match result {
+            Err(Trouble::Reported(problem)) => {
+                self.reporter.problem(&workload, &problem).await;
+                Ok(Action::requeue(CHECK_INTERVAL))
             }
             other => other,
         }
@@ -97,9 +99,9 @@ impl Dispatcher {
 
     /// The MultiKueueConfig whose clusters `workload` waits for, if any.
     async fn waits_for(&self, workload: &Value) -> Result<Option<String>, Trouble> {
-        let checks = read::kueues(&self.workloads.version, "AdmissionCheck", "admissionchecks");
+        let checks = read::kueue_resource(&self.workloads.version, "AdmissionCheck", "admissionchecks");
         for name in kueue::pending_checks(workload) {
-            let check = read::kueue_object(&self.ends.kueue, &checks, name).await?;
+            let check = read::kueue_object(&self.servers.kueue, &checks, name).await?;
             if let Some(config) = check.as_ref().and_then(kueue::configuration) {
                 return Ok(Some(config.to_owned()));
             }
@@ -107,29 +109,29 @@ impl Dispatcher {
         Ok(None)
     }
 
-    /// The configuration of Kueue, read again after [`FRESH`].
-    async fn configured(&self) -> Result<KueueConfiguration, Trouble> {
-        let mut last = self.configured.lock().await;
-        if let Some((at, configured)) = &*last
-            && at.elapsed() < FRESH
+    /// The configuration of Kueue, read again after [`CACHE_TTL`].
+    async fn kueue_configuration(&self) -> Result<KueueConfiguration, Trouble> {
+        let mut last = self.cached_configuration.lock().await;
+        if let Some((at, cached)) = &*last
+            && at.elapsed() < CACHE_TTL
         {
-            return Ok(configured.clone());
+            return Ok(cached.clone());
         }
-        let read = self.read_configured().await?;
-        let was_ours = last.take().is_none_or(|(_, configured)| configured.is_ours);
-        if was_ours && !read.is_ours {
+        let current = self.read_configuration().await?;
+        let was_ours = last.take().is_none_or(|(_, earlier)| earlier.is_ours);
+        if was_ours && !current.is_ours {
             let Place { namespace, name } = &self.configuration;
             tracing::warn!(
                 "the ConfigMap {namespace}/{name} does not have {DISPATCHER} as multiKueue.dispatcherName: nothing is nominated"
             );
         }
-        *last = Some((Instant::now(), read.clone()));
-        Ok(read)
+        *last = Some((Instant::now(), current.clone()));
+        Ok(current)
     }
 
-    async fn read_configured(&self) -> Result<KueueConfiguration, Trouble> {
+    async fn read_configuration(&self) -> Result<KueueConfiguration, Trouble> {
         let Place { namespace, name } = &self.configuration;
-        let maps: Api<ConfigMap> = Api::namespaced(self.ends.kueue.clone(), namespace);
+        let maps: Api<ConfigMap> = Api::namespaced(self.servers.kueue.clone(), namespace);
         let map = maps.get_opt(name).await?;
         let map = serde_json::to_value(map).map_err(|error| Trouble::Unreadable(error.to_string()))?;
         let is_ours = match map {
@@ -141,7 +143,7 @@ impl Dispatcher {
                 named.as_deref() == Some(DISPATCHER)
             }
         };
-        let definitions: Api<CustomResourceDefinition> = Api::all(self.ends.kueue.clone());
+        let definitions: Api<CustomResourceDefinition> = Api::all(self.servers.kueue.clone());
         let definition = definitions.get(&format!("workloads.{}", super::GROUP)).await?;
         let definition =
             serde_json::to_value(definition).map_err(|error| Trouble::Unreadable(error.to_string()))?;
@@ -152,17 +154,17 @@ impl Dispatcher {
     }
 
     /// Computes the nomination for `workload`, from the clusters of the MultiKueueConfig `config`.
-    async fn judge(&self, workload: &Value, config: &str, limit: usize) -> Result<Nomination, Trouble> {
+    async fn nomination(&self, workload: &Value, config: &str, limit: usize) -> Result<Nomination, Trouble> {
         let name = kueue::decision(workload)?;
         let namespace = workload["metadata"]["namespace"].as_str().unwrap_or_default();
-        let decision = read::decision(&self.ends.decisions, namespace, name).await?;
-        let shown = Manifest::<Decision>::deserialize(&decision);
-        let shown = shown.map_err(|error| Trouble::Unreadable(format!("decision {name}: {error}")))?;
-        let places = nominate::ranked(&shown)?;
-        let workers = read::workers(&self.ends.kueue, &self.workloads.version, config).await?;
+        let decision = read::decision(&self.servers.decisions, namespace, name).await?;
+        let parsed = Manifest::<Decision>::deserialize(&decision);
+        let parsed = parsed.map_err(|error| Trouble::Unreadable(format!("decision {name}: {error}")))?;
+        let places = nominate::ranked(&parsed)?;
+        let workers = read::workers(&self.servers.kueue, &self.workloads.version, config).await?;
         let (_, system) = names::split(name).unwrap_or_default();
-        let targets = read::targets(&self.ends.decisions, system, &places).await?;
-        let known = NominationFacts {
+        let targets = read::targets(&self.servers.decisions, system, &places).await?;
+        let facts = NominationFacts {
             decision: name,
             targets: &targets,
             config,
@@ -170,7 +172,7 @@ impl Dispatcher {
             namespace: &self.configuration.namespace,
             limit,
         };
-        let names = nominate::nominations(&places, &known)?;
+        let names = nominate::nominations(&places, &facts)?;
         Ok(Nomination {
             decision,
             places,
@@ -180,23 +182,27 @@ impl Dispatcher {
 
     /// Writes the nomination, unless `workload` already has it.
     async fn nominate(&self, workload: &Value, nomination: &Nomination) -> Result<Action, Trouble> {
-        let (now, names) = (kueue::nominated(workload), &nomination.names);
-        if now == *names {
-            return Ok(Action::requeue(LOOK));
+        let (current, names) = (kueue::nominated(workload), &nomination.names);
+        if current == *names {
+            return Ok(Action::requeue(CHECK_INTERVAL));
         }
         let uid = workload["metadata"]["uid"].as_str().unwrap_or_default();
-        let when = self.again.lock().when(uid, names, self.begun.elapsed());
+        let when = self.recent.lock().when(uid, names, self.start.elapsed());
         if let NominationTime::After(pause, is_fight) = when {
             if is_fight {
-                let replaced = now.into_iter().map(str::to_owned).collect();
-                self.teller.problem(workload, &Problem::Replaced(replaced)).await;
+                let replaced = current.into_iter().map(str::to_owned).collect();
+                self.reporter
+                    .problem(workload, &Problem::Replaced(replaced))
+                    .await;
             }
             return Ok(Action::requeue(pause));
         }
         self.write(workload, names).await?;
-        self.again.lock().done(uid, names, self.begun.elapsed());
-        self.teller.nominated(workload, note(workload, nomination)).await;
-        Ok(Action::requeue(LOOK))
+        self.recent.lock().record(uid, names, self.start.elapsed());
+        self.reporter
+            .nominated(workload, event_text(workload, nomination))
+            .await;
+        Ok(Action::requeue(CHECK_INTERVAL))
     }
 
     /// Applies `names` as Kueue's own field manager, in the API version of Kueue's last apply.
@@ -204,16 +210,16 @@ impl Dispatcher {
         let metadata = &workload["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap_or_default();
         let (namespace, name) = (text("namespace"), text("name"));
-        let mut served = self.workloads.clone();
-        let version = body::applied_in(workload)
+        let mut resource = self.workloads.clone();
+        let version = body::applied_version(workload)
             .and_then(|version| version.strip_prefix(super::GROUP)?.strip_prefix('/'));
-        let other = version.filter(|version| *version != served.version);
-        if let Some(version) = other {
-            served = read::kueues(version, &served.kind, &served.plural);
+        let other_version = version.filter(|version| *version != resource.version);
+        if let Some(version) = other_version {
+            resource = read::kueue_resource(version, &resource.kind, &resource.plural);
         }
-        let all: Api<DynamicObject> = Api::namespaced_with(self.ends.kueue.clone(), namespace, &served);
-        let body = match other {
-            Some(_) => body::body(&read::value(&all.get(name).await?, &served)?, names),
+        let all: Api<DynamicObject> = Api::namespaced_with(self.servers.kueue.clone(), namespace, &resource);
+        let body = match other_version {
+            Some(_) => body::body(&read::value(&all.get(name).await?, &resource)?, names),
             None => body::body(workload, names),
         };
         let body = body.map_err(Trouble::Unreadable)?;
@@ -230,7 +236,7 @@ impl Dispatcher {
 
 /// Text of the Event about a nomination: the clusters in their order, each with the reason, and the
 /// command that shows more.
-fn note(workload: &Value, nomination: &Nomination) -> String {
+fn event_text(workload: &Value, nomination: &Nomination) -> String {
     let decision = &nomination.decision;
     let name = decision["metadata"]["name"].as_str().unwrap_or_default();
     let command = match decision["kind"].as_str() {
@@ -243,9 +249,9 @@ fn note(workload: &Value, nomination: &Nomination) -> String {
     let reasons: Vec<String> = nomination
         .places
         .iter()
-        .map(|place| match place.why.as_str() {
+        .map(|place| match place.explanation.as_str() {
             "" => place.cluster.clone(),
-            why => format!("{} ({why})", place.cluster),
+            explanation => format!("{} ({explanation})", place.cluster),
         })
         .collect();
     format!(

@@ -8,8 +8,8 @@ use super::{DECISION, TARGET};
 /// The controller of MultiKueue's admission checks.
 const CONTROLLER: &str = "kueue.x-k8s.io/multikueue";
 
-/// The admission checks for which `workload` waits, if it waits for a cluster: it then has its quota, is
-/// active, and is on no cluster.
+/// The pending admission checks of `workload`, if it waits for a cluster: it has its quota, is on no cluster,
+/// and is neither finished nor being deleted.
 pub(super) fn pending_checks(workload: &Value) -> Vec<&str> {
     let status = &workload["status"];
     let is_over = workload["metadata"]["deletionTimestamp"].is_string() || is_true(status, "Finished");
@@ -28,7 +28,7 @@ fn is_true(status: &Value, condition: &str) -> bool {
     conditions.any(|one| one["type"] == condition && one["status"] == "True")
 }
 
-/// The MultiKueueConfig of the AdmissionCheck `check`; `None` where the check is of another controller.
+/// The MultiKueueConfig of the AdmissionCheck `check`; `None` if the check is of another controller.
 pub(super) fn configuration(check: &Value) -> Option<&str> {
     let spec = &check["spec"];
     let parameters = &spec["parameters"];
@@ -53,7 +53,7 @@ pub(super) fn decision(workload: &Value) -> Result<&str, Problem> {
     }
 }
 
-/// The clusters that are nominated.
+/// The clusters that are nominated for `workload`.
 pub(super) fn nominated(workload: &Value) -> Vec<&str> {
     let names = workload["status"]["nominatedClusterNames"].as_array();
     names.into_iter().flatten().filter_map(Value::as_str).collect()
@@ -65,7 +65,7 @@ pub(super) fn workers(config: &Value) -> Vec<&str> {
     names.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// A MultiKueueCluster, with the name by which it is found.
+/// A MultiKueueCluster, with the name by which Berth finds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Worker {
     /// The MultiKueueCluster's own name.

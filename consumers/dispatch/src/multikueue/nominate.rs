@@ -17,7 +17,7 @@ pub(super) struct Place {
     /// The system's own name of the cluster.
     pub(super) cluster: String,
     /// The reason, in the system's words, with the score.
-    pub(super) why: String,
+    pub(super) explanation: String,
     score: Option<i64>,
 }
 
@@ -25,12 +25,12 @@ pub(super) struct Place {
 /// scores, are in the decision's own order. A cluster that the decision is leaving does not count.
 ///
 /// # Errors
-/// When there are no clusters.
+/// When the decision is not bound, or has no clusters.
 pub(super) fn ranked(decision: &Manifest<Decision>) -> Result<Vec<Place>, Problem> {
     let status = decision.body.status.as_ref();
     let phase = status.map_or("Pending", |status| &*status.phase);
-    let decided = status.into_iter().flat_map(|status| &status.decisions);
-    let mut places: Vec<Place> = decided
+    let bindings = status.into_iter().flat_map(|status| &status.decisions);
+    let mut places: Vec<Place> = bindings
         .filter(|place| place.leaving != Some(true))
         .map(place)
         .collect();
@@ -59,7 +59,7 @@ fn place(place: &ClusterBinding) -> Place {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     Place {
         cluster: (*place.cluster_name).to_owned(),
-        why: parts.join(", "),
+        explanation: parts.join(", "),
         score: place.score,
     }
 }
@@ -68,13 +68,13 @@ fn place(place: &ClusterBinding) -> Place {
 pub(super) struct NominationFacts<'a> {
     /// The decision's name.
     pub(super) decision: &'a str,
-    /// The names of the Targets of the decision's clusters, without the system.
+    /// The name of the Target without the system, by cluster of the decision.
     pub(super) targets: &'a BTreeMap<String, String>,
     /// The MultiKueueConfig.
     pub(super) config: &'a str,
     /// The existing MultiKueueClusters of the MultiKueueConfig, in its order.
     pub(super) workers: &'a [Worker],
-    /// Namespace of Kueue's objects and of ClusterProfiles for it.
+    /// Namespace of Kueue's objects and of the ClusterProfiles for Kueue.
     pub(super) namespace: &'a str,
     /// Highest number of clusters that Kueue accepts.
     pub(super) limit: usize,
@@ -83,14 +83,15 @@ pub(super) struct NominationFacts<'a> {
 /// The names to nominate for `places`, in their order.
 ///
 /// # Errors
-/// When Kueue does not know one of the clusters, or accepts fewer.
-pub(super) fn nominations(places: &[Place], known: &NominationFacts<'_>) -> Result<Vec<String>, Problem> {
+/// When the decision's name has no system, Kueue does not know one of the clusters, or accepts fewer
+/// clusters.
+pub(super) fn nominations(places: &[Place], facts: &NominationFacts<'_>) -> Result<Vec<String>, Problem> {
     let (_, system) =
-        names::split(known.decision).ok_or_else(|| Problem::NoName(known.decision.to_owned()))?;
+        names::split(facts.decision).ok_or_else(|| Problem::NoName(facts.decision.to_owned()))?;
     let (mut found, mut missing) = (Vec::new(), Vec::new());
     for place in places {
-        let target = known.targets.get(&place.cluster);
-        match target.and_then(|target| worker(known, system, target)) {
+        let target = facts.targets.get(&place.cluster);
+        match target.and_then(|target| worker(facts, system, target)) {
             Some(worker) if !found.contains(&worker.name) => found.push(worker.name.clone()),
             Some(_) => {}
             None => missing
@@ -99,16 +100,16 @@ pub(super) fn nominations(places: &[Place], known: &NominationFacts<'_>) -> Resu
     }
     if !missing.is_empty() {
         return Err(Problem::NoWorkers {
-            name: known.decision.to_owned(),
-            config: known.config.to_owned(),
+            name: facts.decision.to_owned(),
+            config: facts.config.to_owned(),
             clusters: missing,
         });
     }
-    if found.len() > known.limit {
+    if found.len() > facts.limit {
         return Err(Problem::TooMany {
-            name: known.decision.to_owned(),
+            name: facts.decision.to_owned(),
             count: found.len(),
-            limit: known.limit,
+            limit: facts.limit,
         });
     }
     Ok(found)
@@ -116,10 +117,10 @@ pub(super) fn nominations(places: &[Place], known: &NominationFacts<'_>) -> Resu
 
 /// The MultiKueueCluster of the target `target` of `system`. The name that is unique to this target is tried
 /// first.
-fn worker<'a>(known: &NominationFacts<'a>, system: &str, target: &str) -> Option<&'a Worker> {
+fn worker<'a>(facts: &NominationFacts<'a>, system: &str, target: &str) -> Option<&'a Worker> {
     let profile = |names: NameRule| {
         let settings = Settings {
-            namespace: known.namespace.to_owned(),
+            namespace: facts.namespace.to_owned(),
             names,
             ..Settings::default()
         };
@@ -130,7 +131,7 @@ fn worker<'a>(known: &NominationFacts<'a>, system: &str, target: &str) -> Option
         profile(NameRule::Qualified),
         profile(NameRule::Bare),
     ];
-    let by_name = |name: &String| known.workers.iter().find(|worker| worker.known_as == *name);
+    let by_name = |name: &String| facts.workers.iter().find(|worker| worker.known_as == *name);
     names.iter().find_map(by_name)
 }
 
@@ -170,7 +171,7 @@ mod tests {
             ]),
         );
         assert_eq!(order(&scored), ["b", "d", "a"]);
-        assert_eq!(ranked(&scored).unwrap()[0].why, "picked, score 9");
+        assert_eq!(ranked(&scored).unwrap()[0].explanation, "picked, score 9");
         let partly = decision(
             "Partial",
             json!([{"clusterName": "b", "score": 1}, {"clusterName": "a"}]),
@@ -211,7 +212,7 @@ mod tests {
         let targets = clusters
             .iter()
             .map(|name| ((*name).to_owned(), name.replace('/', ".")));
-        let known = NominationFacts {
+        let facts = NominationFacts {
             decision: "p.ocm",
             targets: &targets.collect(),
             config: "workers",
@@ -219,7 +220,7 @@ mod tests {
             namespace: "kueue-system",
             limit,
         };
-        nominations(&places(clusters), &known)
+        nominations(&places(clusters), &facts)
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) fn entry(workload: &Value) -> Option<&Value> {
 /// The applied fields of the status, with their present values.
 ///
 /// # Errors
-/// When the managed fields cannot be read: then nothing may be applied.
+/// When the managed fields cannot be read. No configuration may be applied in this case.
 pub(super) fn status(workload: &Value) -> Result<Map<String, Value>, String> {
     let Some(entry) = entry(workload) else {
         return Ok(Map::new());
@@ -31,8 +31,8 @@ pub(super) fn status(workload: &Value) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// The members of `fields` with their values in `value`; `None` where `value` has none of them. A member
-/// without members below it is copied whole.
+/// The members of `fields` with their values in `value`; `None` if `value` has none of them. A member without
+/// members below it is copied with its whole value.
 fn part(fields: &Map<String, Value>, value: &Value) -> Result<Option<Value>, String> {
     let is_member = fields.contains_key(".");
     if fields.keys().all(|key| key == ".") {
@@ -41,7 +41,7 @@ fn part(fields: &Map<String, Value>, value: &Value) -> Result<Option<Value>, Str
     let found = match value {
         Value::Object(map) => of_map(fields, map)?,
         Value::Array(items) => of_list(fields, items)?,
-        // Another client has changed its type.
+        // Another client has changed the type of the value.
         other => Some(other.clone()),
     };
     let is_empty = found.is_none();
@@ -66,7 +66,7 @@ fn of_map(fields: &Map<String, Value>, map: &Map<String, Value>) -> Result<Optio
     Ok((!found.is_empty()).then_some(Value::Object(found)))
 }
 
-/// The owned items of a list, in the order of the object: another order would change the list.
+/// The owned items of a list, in the order of `items`, since another order would change the list.
 fn of_list(fields: &Map<String, Value>, items: &[Value]) -> Result<Option<Value>, String> {
     let mut members = Vec::new();
     for (key, below) in fields.iter().filter(|(key, _)| *key != ".") {
@@ -75,7 +75,7 @@ fn of_list(fields: &Map<String, Value>, items: &[Value]) -> Result<Option<Value>
     }
     let mut found = Vec::new();
     for item in items {
-        let Some((member, below)) = members.iter().find(|(member, _)| member.is(item)) else {
+        let Some((member, below)) = members.iter().find(|(member, _)| member.matches(item)) else {
             continue;
         };
         let Some(mut owned) = part(below, item)? else {
@@ -110,7 +110,7 @@ impl Item {
         }
     }
 
-    fn is(&self, item: &Value) -> bool {
+    fn matches(&self, item: &Value) -> bool {
         match self {
             Self::Keyed(keys) => keys.iter().all(|(name, value)| item.get(name) == Some(value)),
             Self::Plain(value) => item == value,

@@ -2,8 +2,7 @@
 
 use thiserror::Error;
 
-/// Reason why clusters are not nominated. Nothing but an Event is written, and the earlier nomination
-/// stays.
+/// Reason why clusters are not nominated. Only an Event is written, and the earlier nomination stays.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum Problem {
     /// The Workload names no decision.
@@ -20,10 +19,10 @@ pub(super) enum Problem {
         /// Value of the annotation.
         annotation: String,
     },
-    /// The named text is not the name of a decision.
+    /// The name in the Workload is not the name of a decision.
     #[error("{0:?} is no name of a decision: that is <object>.<system>")]
     NoName(String),
-    /// There is no decision of that name.
+    /// The decision does not exist.
     #[error("there is no decision {name}, neither in namespace {namespace} nor as a ClusterDecision")]
     NotFound {
         /// The decision's name.
@@ -31,7 +30,7 @@ pub(super) enum Problem {
         /// Namespace of the search.
         namespace: String,
     },
-    /// The decision has no cluster.
+    /// The decision is not bound, or has no cluster.
     #[error("decision {name} is {phase}, with no cluster to nominate{}", after_colon(.why))]
     NotBound {
         /// The decision's name.
@@ -41,7 +40,7 @@ pub(super) enum Problem {
         /// Reason why the decision is not bound, if there is one.
         why: String,
     },
-    /// The decision has clusters that Kueue cannot reach.
+    /// The decision has clusters without a MultiKueueCluster.
     #[error(
         "decision {name} has clusters that are no MultiKueueCluster of MultiKueueConfig {config}: {}. A \
          MultiKueueCluster is found by its annotation {}, the ClusterProfile it names, or its own name",
@@ -65,7 +64,7 @@ pub(super) enum Problem {
         /// Highest number of clusters that Kueue accepts.
         limit: usize,
     },
-    /// Kueue's own configuration is missing.
+    /// The MultiKueueConfig of the admission check is missing.
     #[error("MultiKueueConfig {0}, which the admission check names, is not there")]
     NoConfiguration(String),
     /// Another client nominates clusters for the Workload.

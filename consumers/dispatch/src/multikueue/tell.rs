@@ -13,17 +13,17 @@ use super::problem::Problem;
 
 /// The longest note that Kubernetes accepts, in bytes.
 const LONGEST: usize = 1024;
-/// Number of Workloads whose last Event is remembered. With more, some Events are repeated.
-const REMEMBERED: usize = 10_000;
+/// Highest number of Workloads whose last Event is remembered. With more Workloads, some Events are repeated.
+const MAX_ENTRIES: usize = 10_000;
 
-/// Reports problems, but never the same one twice in a row.
-pub(super) struct Teller {
+/// Reporter of nominations and problems, which does not repeat the last Event of a Workload.
+pub(super) struct EventReporter {
     client: Client,
     /// Reason and note of the last Event, by the uid of the Workload.
     last: Mutex<HashMap<String, (&'static str, String)>>,
 }
 
-impl Teller {
+impl EventReporter {
     pub(super) fn new(client: Client) -> Self {
         Self {
             client,
@@ -31,26 +31,26 @@ impl Teller {
         }
     }
 
-    /// Reports the reason why nothing is nominated.
+    /// Reports the reason why no cluster is nominated.
     pub(super) async fn problem(&self, workload: &Value, problem: &Problem) {
         let note = problem.to_string();
-        self.tell(workload, EventType::Warning, problem.reason(), note)
+        self.report_event(workload, EventType::Warning, problem.reason(), note)
             .await;
     }
 
     /// Reports a nomination.
     pub(super) async fn nominated(&self, workload: &Value, note: String) {
-        self.tell(workload, EventType::Normal, "ClustersNominated", note)
+        self.report_event(workload, EventType::Normal, "ClustersNominated", note)
             .await;
     }
 
-    async fn tell(&self, workload: &Value, type_: EventType, reason: &'static str, note: String) {
-        let note = shortened(note);
+    async fn report_event(&self, workload: &Value, type_: EventType, reason: &'static str, note: String) {
+        let note = truncated(note);
         let metadata = &workload["metadata"];
         let uid = metadata["uid"].as_str().unwrap_or_default().to_owned();
         {
             let mut last = self.last.lock();
-            if last.len() >= REMEMBERED {
+            if last.len() >= MAX_ENTRIES {
                 last.clear();
             }
             let report = (reason, note.clone());
@@ -75,8 +75,8 @@ impl Teller {
             action: "Nominate".to_owned(),
             secondary: None,
         };
-        // A new recorder for each Event: one that remembers earlier Events compares only the reason, would
-        // count this Event as a repetition, and would keep the earlier note.
+        // Each Event has a new recorder. A recorder that remembers earlier Events compares only the reason:
+        // it would count this Event as a repetition, and keep the earlier note.
         let recorder = Recorder::new(self.client.clone(), reporter());
         if let Err(error) = recorder.publish(&event, &regarding).await {
             let error = format!("{:#}", anyhow::Error::new(error));
@@ -92,8 +92,8 @@ fn reporter() -> Reporter {
     }
 }
 
-/// `note`, cut to the longest length.
-fn shortened(mut note: String) -> String {
+/// Returns `note`, truncated to [`LONGEST`] bytes.
+fn truncated(mut note: String) -> String {
     const DOTS: &str = "…";
     if note.len() > LONGEST {
         note.truncate(note.floor_char_boundary(LONGEST - DOTS.len()));
@@ -108,8 +108,8 @@ mod tests {
 
     #[test]
     fn a_note_is_no_longer_than_kubernetes_takes_it() {
-        assert_eq!(shortened("short".to_owned()), "short");
-        let long = shortened("ä".repeat(600));
+        assert_eq!(truncated("short".to_owned()), "short");
+        let long = truncated("ä".repeat(600));
         assert!(long.len() <= LONGEST && long.ends_with('…'), "{}", long.len());
     }
 }

@@ -1,5 +1,5 @@
-//! Queue of Workloads: a Workload is handled when it or its decision changes, and all of them are when
-//! Kueue's clusters and checks change.
+//! Queue of Workloads: a Workload is handled when it or its decision changes, and all Workloads are handled
+//! when an AdmissionCheck, a MultiKueueConfig or a MultiKueueCluster changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,27 +13,27 @@ use kube::{Api, ResourceExt};
 
 use super::dispatcher::Dispatcher;
 use super::read::{self, Trouble};
-use super::{DECISION, Ends, Place};
+use super::{DECISION, Place, Servers};
 
 /// Number of Workloads that are handled at once.
 const PARALLEL: u16 = 8;
-/// Delays before a failed attempt is repeated: after a conflict, and after other errors.
+/// Delays before a failed attempt is repeated: after a conflict, and after another error.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
 
 /// Handles Workloads, for ever.
-pub(super) async fn run(ends: Ends, workloads: ApiResource, configuration: Place) {
-    let all = |served: &ApiResource| Api::<DynamicObject>::all_with(ends.kueue.clone(), served);
+pub(super) async fn run(servers: Servers, workloads: ApiResource, configuration: Place) {
+    let all = |resource: &ApiResource| Api::<DynamicObject>::all_with(servers.kueue.clone(), resource);
     let mut controller = Controller::new_with(all(&workloads), watcher::Config::default(), workloads.clone());
-    let shown = WorkloadIndex {
+    let index = WorkloadIndex {
         store: controller.store(),
-        served: workloads.clone(),
+        resource: workloads.clone(),
     };
     for (kind, plural) in [("Decision", "decisions"), ("ClusterDecision", "clusterdecisions")] {
-        let (served, shown) = (read::ours(kind, plural), shown.clone());
-        let decisions = Api::<DynamicObject>::all_with(ends.decisions.clone(), &served);
+        let (resource, index) = (read::berth_resource(kind, plural), index.clone());
+        let decisions = Api::<DynamicObject>::all_with(servers.decisions.clone(), &resource);
         controller =
-            controller.watches_with(decisions, served, watcher::Config::default(), move |decision| {
-                shown.about(&decision)
+            controller.watches_with(decisions, resource, watcher::Config::default(), move |decision| {
+                index.naming(&decision)
             });
     }
     for (kind, plural) in [
@@ -41,25 +41,29 @@ pub(super) async fn run(ends: Ends, workloads: ApiResource, configuration: Place
         ("MultiKueueConfig", "multikueueconfigs"),
         ("MultiKueueCluster", "multikueueclusters"),
     ] {
-        let (served, shown) = (read::kueues(&workloads.version, kind, plural), shown.clone());
-        controller = controller.watches_with(all(&served), served, watcher::Config::default(), move |_| {
-            shown.pick(|_| true)
-        });
+        let (resource, index) = (
+            read::kueue_resource(&workloads.version, kind, plural),
+            index.clone(),
+        );
+        controller =
+            controller.watches_with(all(&resource), resource, watcher::Config::default(), move |_| {
+                index.pick(|_| true)
+            });
     }
-    let dispatcher = Arc::new(Dispatcher::new(ends, workloads, configuration));
-    let look = |workload: Arc<DynamicObject>, dispatcher: Arc<Dispatcher>| async move {
-        dispatcher.look(&workload).await
+    let dispatcher = Arc::new(Dispatcher::new(servers, workloads, configuration));
+    let handle = |workload: Arc<DynamicObject>, dispatcher: Arc<Dispatcher>| async move {
+        dispatcher.handle(&workload).await
     };
     controller
         .with_config(Config::default().concurrency(PARALLEL))
         .run(
-            look,
+            handle,
             |_, trouble: &Trouble, _| Action::requeue(pause(trouble)),
             dispatcher,
         )
         .for_each(|outcome| {
             if let Err(error) = outcome {
-                tell(error);
+                log(error);
             }
             std::future::ready(())
         })
@@ -70,44 +74,46 @@ pub(super) async fn run(ends: Ends, workloads: ApiResource, configuration: Place
 #[derive(Clone)]
 struct WorkloadIndex {
     store: Store<DynamicObject>,
-    served: ApiResource,
+    resource: ApiResource,
 }
 
 impl WorkloadIndex {
     /// The Workloads that name `decision`.
-    fn about(&self, decision: &DynamicObject) -> Vec<ObjectRef<DynamicObject>> {
+    fn naming(&self, decision: &DynamicObject) -> Vec<ObjectRef<DynamicObject>> {
         let (name, namespace) = (decision.name_any(), decision.namespace());
         self.pick(|workload| {
-            let is_beside = namespace.is_none() || workload.namespace() == namespace;
+            let is_in_scope = namespace.is_none() || workload.namespace() == namespace;
             let names = [
                 workload.labels().get(DECISION),
                 workload.annotations().get(DECISION),
             ];
-            is_beside && names.into_iter().flatten().any(|named| *named == name)
+            is_in_scope && names.into_iter().flatten().any(|named| *named == name)
         })
     }
 
-    fn pick(&self, wanted: impl Fn(&DynamicObject) -> bool) -> Vec<ObjectRef<DynamicObject>> {
+    fn pick(&self, is_picked: impl Fn(&DynamicObject) -> bool) -> Vec<ObjectRef<DynamicObject>> {
         let all = self.store.state();
-        let wanted = all.iter().filter(|workload| wanted(workload));
-        wanted
-            .map(|workload| ObjectRef::from_obj_with(&**workload, self.served.clone()))
+        let picked = all.iter().filter(|workload| is_picked(workload));
+        picked
+            .map(|workload| ObjectRef::from_obj_with(&**workload, self.resource.clone()))
             .collect()
     }
 }
 
 fn pause(trouble: &Trouble) -> Duration {
     match trouble {
-        Trouble::Asked(kube::Error::Api(status)) if status.code == 409 => RETRY.0,
+        Trouble::Request(kube::Error::Api(status)) if status.code == 409 => RETRY.0,
         _ => RETRY.1,
     }
 }
 
-fn tell(error: Error<Trouble, watcher::Error>) {
+fn log(error: Error<Trouble, watcher::Error>) {
     match error {
         // The Workload was deleted.
         Error::ObjectNotFound(_) => {}
-        Error::ReconcilerFailed(Trouble::Asked(kube::Error::Api(status)), workload) if status.code == 409 => {
+        Error::ReconcilerFailed(Trouble::Request(kube::Error::Api(status)), workload)
+            if status.code == 409 =>
+        {
             tracing::debug!(%workload, "it has changed meanwhile; looking again");
         }
         Error::ReconcilerFailed(trouble, workload) => {

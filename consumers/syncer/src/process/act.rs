@@ -1,4 +1,4 @@
-//! Execution of one step: a request or two, and their outcome.
+//! Execution of one step: its requests, and their outcome.
 //!
 //! Every write has the resourceVersion and the uid of the object on which it was decided. A write that was
 //! decided on an old state is refused, and decided again.
@@ -19,13 +19,13 @@ use super::mirrors::{Key, NAMESPACES, Plan};
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
 
-/// Connections for executing steps.
+/// Executor of steps: the owner of the copies, and the connections.
 pub(super) struct Hands {
     /// Owner of the created copies.
     pub(super) of: Owner,
     /// Client of the view that the hub shows the syncer.
     pub(super) view: Client,
-    /// The workload cluster.
+    /// Client of the workload cluster.
     pub(super) cluster: Client,
 }
 
@@ -33,24 +33,24 @@ impl Hands {
     /// Carries out `plan` for `key`, an object of `kind`. The watches of both sides show the effect.
     ///
     /// # Errors
-    /// When a write was refused, or no server answered. The key has to be planned again then.
+    /// When a write was refused, or no server answered. In both cases the key has to be planned again.
     pub(super) async fn make(&self, kind: &SyncedKind, key: &Key, plan: Plan) -> Result<()> {
         let Plan { step, down } = plan;
-        let above = format!("{}/{}", kind.collection(&key.namespace), key.name);
-        let below = format!("{}/{}", kind.collection(&down.0), down.1);
+        let upstream_path = format!("{}/{}", kind.collection(&key.namespace), key.name);
+        let downstream_path = format!("{}/{}", kind.collection(&down.0), down.1);
         match step {
             Step::Rest | Step::Wait(_) => Ok(()),
             Step::Blocked(why) => bail!(why),
-            Step::Hold(object) => self.set_finalizers(&above, &object).await,
+            Step::Hold(object) => self.set_finalizers(&upstream_path, &object).await,
             Step::Release(object) => {
-                if self.is_gone(key, &below).await? {
-                    self.set_finalizers(&above, &object).await
+                if self.is_gone(key, &downstream_path).await? {
+                    self.set_finalizers(&upstream_path, &object).await
                 } else {
                     bail!("the copy still exists, although the watch does not show it")
                 }
             }
             Step::Report(object) => {
-                let path = format!("{above}/status");
+                let path = format!("{upstream_path}/status");
                 check_answer(self.view.send(Method::PUT, &path, Some((JSON, &object))).await?)
             }
             Step::Create(object) => {
@@ -60,21 +60,21 @@ impl Hands {
                     .await?;
                 match answer {
                     Err(status) if status.is(StatusReason::AlreadyExists) => {
-                        self.take_over(key, &below, &object).await
+                        self.take_over(key, &downstream_path, &object).await
                     }
                     answer => check_answer(answer),
                 }
             }
             Step::Update(object) => check_answer(
                 self.cluster
-                    .send(Method::PUT, &below, Some((JSON, &object)))
+                    .send(Method::PUT, &downstream_path, Some((JSON, &object)))
                     .await?,
             ),
-            Step::Delete => self.delete(&below).await,
+            Step::Delete => self.delete(&downstream_path).await,
         }
     }
 
-    /// Writes the finalizers of `object`, and nothing else.
+    /// Writes only the finalizers of `object`.
     async fn set_finalizers(&self, path: &str, object: &Value) -> Result<()> {
         let metadata = &object["metadata"];
         let finalizers = metadata.get("finalizers").cloned().unwrap_or_else(|| json!([]));
@@ -86,9 +86,9 @@ impl Hands {
         check_answer(self.view.send(Method::PATCH, path, Some((MERGE, &patch))).await?)
     }
 
-    /// Whether there is no object of this syncer at `path` downstream. This reads the cluster, since
-    /// the last observation may be older than the last write. An object of this syncer that lost its
-    /// mark gets it back, so that the watch shows it and it is removed.
+    /// Whether there is no object of this syncer at `path` downstream. The cluster is read, since the last
+    /// observation may be older than the last write. An object of this syncer without its mark gets the mark
+    /// back, so that the watch shows the object and it is removed.
     async fn is_gone(&self, key: &Key, path: &str) -> Result<bool> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,
@@ -131,7 +131,8 @@ impl Hands {
             Some(owner) if owner == self.of.identifier => return Ok(()),
             Some(other) if self.is_earlier(key, &found) => {
                 tracing::info!(path, other, "takes over a copy of an earlier registration");
-                // The old copy has to be deleted first.
+                // If the new copy cannot replace the old one by an update, the old copy has to be deleted
+                // first.
                 if is_another(copy, &found) {
                     return self.mark(path, &found).await;
                 }
@@ -140,7 +141,7 @@ impl Hands {
                 "{path} belongs to another workload cluster ({other}); if that was an earlier registration of this one, \
                  berth syncer --adopt {other} takes it over"
             ),
-            // A namespace that was never this syncer's is left alone.
+            // A namespace that never belonged to this syncer is left unchanged.
             None if key.kind == NAMESPACES && !self.was_ours(key, &found) => {
                 bail!("{path} already exists and is not managed by this syncer")
             }

@@ -12,35 +12,35 @@ const UNREACHABLE: &str = "ClusterUnreachable";
 pub(super) struct ConditionText {
     kind: &'static str,
     /// The severity and the reason of a condition that is False.
-    wrong: Option<(&'static str, &'static str)>,
+    failure: Option<(&'static str, &'static str)>,
     message: String,
 }
 
 impl ConditionText {
-    /// The cluster does not answer.
+    /// Condition that the cluster does not answer.
     pub(super) fn unreachable(problem: &str) -> Self {
         Self {
             kind: SYNCER_READY,
-            wrong: Some(("Error", UNREACHABLE)),
+            failure: Some(("Error", UNREACHABLE)),
             message: format!("the cluster does not answer the syncer: {problem}"),
         }
     }
 
-    /// The cluster answers.
+    /// Condition that the cluster answers.
     pub(super) fn reachable() -> Self {
         Self::fine(SYNCER_READY)
     }
 
-    /// All objects that are placed on the cluster are synced.
+    /// Condition that all objects that are placed on the cluster are synced.
     pub(super) fn synced() -> Self {
         Self::fine(SYNCED)
     }
 
-    /// Some objects are not synced.
+    /// Condition that some objects are not synced.
     pub(super) fn not_synced(reason: &'static str, message: String) -> Self {
         Self {
             kind: SYNCED,
-            wrong: Some(("Warning", reason)),
+            failure: Some(("Warning", reason)),
             message,
         }
     }
@@ -48,34 +48,36 @@ impl ConditionText {
     fn fine(kind: &'static str) -> Self {
         Self {
             kind,
-            wrong: None,
+            failure: None,
             message: String::new(),
         }
     }
 
-    /// `conditions` with this condition; `None` when it is equal already. The transition time changes
-    /// with status, severity and reason.
+    /// `conditions` with this condition; `None` if they have it already. The transition time changes with
+    /// status, severity and reason.
     pub(super) fn among(&self, conditions: &Value, now: Timestamp) -> Option<Value> {
         let mut list = conditions.as_array().cloned().unwrap_or_default();
         let slot = list.iter_mut().find(|known| known["type"] == self.kind);
-        let status = if self.wrong.is_some() { "False" } else { "True" };
-        let (severity, reason) = self.wrong.unwrap_or_default();
+        let status = if self.failure.is_some() { "False" } else { "True" };
+        let (severity, reason) = self.failure.unwrap_or_default();
         let text = |known: &Value, field: &str| known[field].as_str().unwrap_or_default().to_owned();
-        let since = slot.as_ref().filter(|known| {
+        let unchanged = slot.as_ref().filter(|known| {
             known["status"] == status
                 && text(known, "severity") == severity
                 && text(known, "reason") == reason
         });
-        // The message of a failed request differs at each attempt: it is not compared.
-        if since.is_some_and(|known| self.kind == SYNCER_READY || text(known, "message") == self.message) {
+        // The message of SyncerReady is not compared, since the message of a failed request differs at each
+        // attempt.
+        if unchanged.is_some_and(|known| self.kind == SYNCER_READY || text(known, "message") == self.message)
+        {
             return None;
         }
         let mut new = json!({"type": self.kind, "status": status});
-        new["lastTransitionTime"] = match since {
+        new["lastTransitionTime"] = match unchanged {
             Some(known) => known["lastTransitionTime"].clone(),
             None => time::rfc3339(now).into(),
         };
-        if self.wrong.is_some() {
+        if self.failure.is_some() {
             new["severity"] = severity.into();
             new["reason"] = reason.into();
             new["message"] = self.message.as_str().into();

@@ -19,15 +19,15 @@ pub(super) enum Side {
     Down,
 }
 
-/// Both connections.
+/// Connections of a syncer to the hub and to the workload cluster.
 pub(super) struct Ends {
     /// The name of the WorkloadCluster.
     pub(super) target: String,
-    /// The hub itself, for the WorkloadCluster.
+    /// Client of the hub's own API.
     pub(super) hub: Client,
     /// Client of the view that the hub shows the syncer.
     pub(super) view: kube::Client,
-    /// The workload cluster.
+    /// Client of the workload cluster.
     pub(super) cluster: kube::Client,
 }
 
@@ -50,26 +50,26 @@ impl Ends {
                 .context("no kubeconfig: pass --to-kubeconfig, or run in a Pod with a service account")?,
         };
         let (root, view) = urls(&from.cluster_url, &target)?;
-        let at = |url: Uri| {
+        let client_at = |url: Uri| {
             let mut config = from.clone();
             config.cluster_url = url;
             berth_client::connect(config)
         };
         Ok(Self {
             target,
-            hub: Client::new(at(root)?),
-            view: at(view)?,
+            hub: Client::new(client_at(root)?),
+            view: client_at(view)?,
             cluster: berth_client::connect(to)?,
         })
     }
 }
 
 impl Ends {
-    /// The hub and the name of the WorkloadCluster, by which copies of earlier registrations are
-    /// recognized; `None` where the syncer may not read the hub's identity.
+    /// The hub and the name of the WorkloadCluster, by which copies of earlier registrations are recognized.
+    /// `None` where the syncer may not read the hub's identity.
     ///
     /// # Errors
-    /// When the hub does not answer.
+    /// When the hub does not answer, or answers with 429 or 5xx.
     pub(super) async fn registration(&self) -> Result<Option<Registration>> {
         let answer = self
             .hub
@@ -94,7 +94,7 @@ impl Ends {
     }
 }
 
-/// The URLs of the hub and of the view of `target` on that hub, of which `given` is one.
+/// The URLs of the hub and of the view of `target` on that hub. `given` is one of the two.
 fn urls(given: &Uri, target: &str) -> Result<(Uri, Uri)> {
     let targets = format!("/apis/{GROUP}/{VERSION}/targets/");
     let own = format!("{targets}{target}.{DIALECT}/proxy");
@@ -106,13 +106,13 @@ fn urls(given: &Uri, target: &str) -> Result<(Uri, Uri)> {
             "the server of --from-kubeconfig is the API endpoint of another target (…/{other}) than --target {target}"
         ),
     };
-    let at = |path: String| {
+    let with_path = |path: String| {
         let mut parts = given.clone().into_parts();
         parts.path_and_query = Some(path.parse()?);
         Uri::from_parts(parts).context("the server of --from-kubeconfig")
     };
     let root = if prefix.is_empty() { "/" } else { prefix };
-    Ok((at(root.to_owned())?, at(format!("{prefix}{own}"))?))
+    Ok((with_path(root.to_owned())?, with_path(format!("{prefix}{own}"))?))
 }
 
 #[cfg(test)]

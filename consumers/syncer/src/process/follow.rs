@@ -34,24 +34,25 @@ pub(super) enum Observations {
 /// An observation, with its side.
 pub(super) struct Observation {
     pub(super) side: Side,
-    /// The number of the kind.
+    /// The index of the kind in [`super::kinds::SyncedKinds::kinds`].
     pub(super) kind: usize,
     pub(super) content: Observations,
 }
 
-/// Watches one kind.
+/// Watch of one kind on one side, which sends observations to `out`.
 pub(super) struct Reflector {
     pub(super) side: Side,
     pub(super) number: usize,
     pub(super) kind: SyncedKind,
     pub(super) client: Client,
-    /// The identifier of the cluster: downstream, only objects with this identifier are read.
+    /// The identifier of the WorkloadCluster. Downstream, only objects that are labelled with this identifier
+    /// are read.
     pub(super) identifier: String,
     pub(super) out: mpsc::Sender<Observation>,
 }
 
 impl Reflector {
-    /// Watches until the task is dropped, or the receiver is.
+    /// Watches until the task is aborted or the receiver of `out` is dropped.
     pub(super) async fn run(self) {
         let objects: Api<DynamicObject> = Api::all_with(self.client.clone(), &self.kind.api);
         let mut config = watcher::Config::default();

@@ -16,10 +16,11 @@ use super::problems::Problems;
 
 /// Pause after a failed heartbeat.
 const RETRY: Duration = Duration::from_secs(1);
-/// Highest number of attempts at writing a condition, where other clients change the object in between.
-const TRIES: usize = 3;
-/// Time limit of the workload cluster's answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Highest number of attempts to write conditions, since other clients may change the object in between.
+const MAX_ATTEMPTS: usize = 3;
+/// Longest time limit of the check whether the workload cluster answers. The time limit is the heartbeat
+/// interval, but at least [`RETRY`] and at most this.
+const MAX_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The path of the WorkloadCluster `name` on the hub.
 pub(super) fn path(name: &str) -> String {
@@ -29,7 +30,8 @@ pub(super) fn path(name: &str) -> String {
     )
 }
 
-/// The uid of a WorkloadCluster, or its name where it has none: the value in the labels of its objects.
+/// The identifier of a WorkloadCluster, with which its copies are labelled: the uid, or the name where there
+/// is no uid.
 pub(super) fn identifier(cluster: &Value) -> &str {
     let text = |field: &str| {
         cluster["metadata"][field]
@@ -47,7 +49,7 @@ pub(super) struct Heart<'a> {
     pub(super) cluster: &'a Client,
     /// The name of the WorkloadCluster.
     pub(super) target: &'a str,
-    /// The identifier of that WorkloadCluster.
+    /// The identifier of the WorkloadCluster at the start of the session.
     pub(super) expected: &'a str,
     /// Resources that are synced.
     pub(super) resources: &'a [String],
@@ -58,7 +60,7 @@ pub(super) struct Heart<'a> {
 /// Outcome of a request about the WorkloadCluster.
 enum ReportOutcome {
     Arrived(Value),
-    /// The WorkloadCluster is another one than before.
+    /// The WorkloadCluster was replaced by another with this name.
     Replaced,
     /// The WorkloadCluster was changed in between.
     Outdated(String),
@@ -66,18 +68,18 @@ enum ReportOutcome {
 }
 
 impl Heart<'_> {
-    /// Sends a heartbeat every `interval`, as long as the workload cluster answers: a syncer without
-    /// its cluster does no work. While the cluster does not answer, no heartbeat is sent, and the
-    /// condition SyncerReady is False. Ends when the WorkloadCluster is another one than before.
+    /// Sends a heartbeat every `interval`, as long as the workload cluster answers: a syncer without its
+    /// cluster does no work. While the cluster does not answer, no heartbeat is sent, and the condition
+    /// SyncerReady is False. Ends when the WorkloadCluster was replaced by another with this name.
     pub(super) async fn beat(&self, interval: Duration) {
         let mut last: Option<String> = None;
         loop {
-            let below = self.below(interval).await;
-            let view = match &below {
-                Ok(()) => self.alive().await,
-                Err(problem) => self.complain(problem).await,
+            let cluster_answer = self.check_cluster(interval).await;
+            let view = match &cluster_answer {
+                Ok(()) => self.send().await,
+                Err(problem) => self.report_unreachable(problem).await,
             };
-            let problem = match (view, below) {
+            let problem = match (view, cluster_answer) {
                 (ReportOutcome::Replaced, _) => return,
                 (ReportOutcome::Lost(problem) | ReportOutcome::Outdated(problem), _) => {
                     Some(format!("the heartbeat did not arrive: {problem}"))
@@ -102,18 +104,19 @@ impl Heart<'_> {
     }
 
     /// Checks that the workload cluster answers, and accepts the syncer's credentials.
-    async fn below(&self, interval: Duration) -> Result<(), String> {
-        let patience = interval.clamp(RETRY, PATIENCE);
-        match tokio::time::timeout(patience, self.cluster.send(Method::GET, "/version", None)).await {
-            Err(_) => Err(format!("no answer within {} s", patience.as_secs())),
+    async fn check_cluster(&self, interval: Duration) -> Result<(), String> {
+        let timeout = interval.clamp(RETRY, MAX_TIMEOUT);
+        match tokio::time::timeout(timeout, self.cluster.send(Method::GET, "/version", None)).await {
+            Err(_) => Err(format!("no answer within {} s", timeout.as_secs())),
             Ok(Err(problem)) => Err(format!("{problem:#}")),
             Ok(Ok(Err(status))) if status.code == 401 || status.code >= 500 => Err(status.message),
             Ok(Ok(_)) => Ok(()),
         }
     }
 
-    /// Sends a heartbeat, and the report about synced objects.
-    async fn alive(&self) -> ReportOutcome {
+    /// Sends a heartbeat, and writes the conditions about the synced objects and about a cluster that answers
+    /// again.
+    async fn send(&self) -> ReportOutcome {
         let status = json!({
             "lastSyncerHeartbeatTime": time::rfc3339(SystemClock.now()),
             "syncedResources": self.resources,
@@ -123,26 +126,28 @@ impl Heart<'_> {
                 let synced = self.problems.lock().condition();
                 let back = complains(&cluster).then(ConditionText::reachable);
                 let conditions: Vec<ConditionText> = back.into_iter().chain([synced]).collect();
-                self.say(cluster, &conditions).await
+                self.write_conditions(cluster, &conditions).await
             }
             outcome => outcome,
         }
     }
 
     /// Writes the condition that the cluster does not answer, unless it is set already.
-    async fn complain(&self, problem: &str) -> ReportOutcome {
-        match self.look().await {
+    async fn report_unreachable(&self, problem: &str) -> ReportOutcome {
+        match self.get().await {
             ReportOutcome::Arrived(cluster) => {
-                self.say(cluster, &[ConditionText::unreachable(problem)]).await
+                self.write_conditions(cluster, &[ConditionText::unreachable(problem)])
+                    .await
             }
             outcome => outcome,
         }
     }
 
-    /// Writes the conditions of `cluster` that differ. Controllers of the hub write conditions, too.
-    async fn say(&self, mut cluster: Value, texts: &[ConditionText]) -> ReportOutcome {
+    /// Writes those of `texts` that differ from the conditions of `cluster`. Tries again after a conflict,
+    /// since controllers of the hub write conditions, too.
+    async fn write_conditions(&self, mut cluster: Value, texts: &[ConditionText]) -> ReportOutcome {
         let mut outcome = ReportOutcome::Outdated(String::new());
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let Some(conditions) = added(&cluster["status"]["conditions"], texts) else {
                 return ReportOutcome::Arrived(cluster);
             };
@@ -153,7 +158,7 @@ impl Heart<'_> {
             let ReportOutcome::Outdated(_) = outcome else {
                 break;
             };
-            cluster = match self.look().await {
+            cluster = match self.get().await {
                 ReportOutcome::Arrived(cluster) => cluster,
                 lost => return lost,
             };
@@ -162,7 +167,7 @@ impl Heart<'_> {
     }
 
     /// The present WorkloadCluster.
-    async fn look(&self) -> ReportOutcome {
+    async fn get(&self) -> ReportOutcome {
         self.outcome(self.hub.send(Method::GET, &path(self.target), None).await)
     }
 
@@ -183,7 +188,7 @@ impl Heart<'_> {
     }
 }
 
-/// `conditions` with the given ones added or replaced; `None` when nothing changes.
+/// `conditions` with `texts` added or replaced; `None` when nothing changes.
 fn added(conditions: &Value, texts: &[ConditionText]) -> Option<Value> {
     let now = SystemClock.now();
     let mut new = None;

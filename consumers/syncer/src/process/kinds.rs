@@ -15,7 +15,7 @@ pub(super) struct SyncedKind {
 }
 
 impl SyncedKind {
-    /// `deployments.apps`, as users name it.
+    /// The name of the resource as kubectl writes it, such as `deployments.apps`.
     pub(super) fn name(&self) -> String {
         match self.api.group.as_str() {
             "" => self.api.plural.clone(),
@@ -23,7 +23,7 @@ impl SyncedKind {
         }
     }
 
-    /// The path of the objects in `namespace`, or of all of a kind without namespaces.
+    /// The path of the objects in `namespace`; of all objects of the kind where `namespace` is empty.
     pub(super) fn collection(&self, namespace: &str) -> String {
         let root = match self.api.group.as_str() {
             "" => format!("/api/{}", self.api.version),
@@ -46,7 +46,7 @@ pub(super) struct SyncedKinds {
 }
 
 impl SyncedKinds {
-    /// The names of the kinds, without namespaces.
+    /// The names of all kinds except Namespace.
     pub(super) fn names(&self) -> Vec<String> {
         self.kinds.iter().skip(1).map(SyncedKind::name).collect()
     }
@@ -97,13 +97,13 @@ fn of_list(version: &str, list: &Value) -> Vec<SyncedKind> {
         .map(Vec::as_slice)
         .unwrap_or_default();
     let named = |name: &str| resources.iter().any(|resource| resource["name"] == name);
-    let (group, bare) = version.split_once('/').unwrap_or(("", version));
+    let (group, without_group) = version.split_once('/').unwrap_or(("", version));
     let can = |resource: &Value, verb: &str| {
         let verbs = resource["verbs"]
             .as_array()
             .map(Vec::as_slice)
             .unwrap_or_default();
-        verbs.iter().any(|have| have == verb)
+        verbs.iter().any(|known| known == verb)
     };
     resources
         .iter()
@@ -114,7 +114,7 @@ fn of_list(version: &str, list: &Value) -> Vec<SyncedKind> {
                 reports: named(&format!("{plural}/status")) && plural != "namespaces",
                 api: ApiResource {
                     group: group.to_owned(),
-                    version: bare.to_owned(),
+                    version: without_group.to_owned(),
                     api_version: version.to_owned(),
                     kind: resource["kind"].as_str()?.to_owned(),
                     plural: plural.to_owned(),

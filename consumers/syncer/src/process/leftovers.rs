@@ -1,8 +1,8 @@
-//! Copies of earlier registrations on the workload cluster (docs/systems/kcp.md, "Registering again").
-//! A copy of an object that the hub shows is taken over by the step that would create it
-//! ([`super::act`]). This module searches for copies of objects that the hub does not show. After a
-//! while it marks these copies as this registration's, so that they are removed like all objects that
-//! the hub no longer shows.
+//! Copies of earlier registrations on the workload cluster (docs/systems/kcp.md, "Registering again"). A copy
+//! of an object that the hub shows is taken over by the step that would create the copy ([`super::act`]).
+//! This module finds the copies of earlier registrations. [`super::work`] waits for a while, and then marks
+//! the copies of objects that the hub does not show as this registration's, so that they are removed like all
+//! copies of objects that the hub no longer shows.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -37,7 +37,8 @@ pub(super) struct Leftover {
 #[derive(Default)]
 pub(super) struct SearchResult {
     pub(super) earlier: Vec<Leftover>,
-    /// Number of namespaces by identifier, for other identifiers that this cluster may have had.
+    /// Number of namespaces by their identifier, for identifiers that may belong to earlier registrations of
+    /// this cluster.
     pub(super) unproven: BTreeMap<String, usize>,
 }
 
@@ -46,7 +47,7 @@ pub(super) struct Search {
     pub(super) cluster: Client,
     pub(super) of: Owner,
     pub(super) kinds: Vec<SyncedKind>,
-    /// Time for which objects that the hub does not show are left alone.
+    /// Time for which copies of objects that the hub does not show are left alone.
     pub(super) patience: Duration,
     pub(super) out: mpsc::Sender<SearchResult>,
 }
@@ -56,7 +57,7 @@ impl Search {
     pub(super) async fn run(self) {
         loop {
             let mut pause = self.patience.clamp(PERIODS.1, PERIODS.0);
-            match self.look().await {
+            match self.search().await {
                 Ok(found) => {
                     if found.earlier.is_empty() && found.unproven.is_empty() {
                         pause = CLEAN;
@@ -74,7 +75,7 @@ impl Search {
         }
     }
 
-    async fn look(&self) -> Result<SearchResult> {
+    async fn search(&self) -> Result<SearchResult> {
         let mut found = SearchResult::default();
         let mut own = HashMap::new();
         for object in self.list(&self.kinds[NAMESPACES], "").await? {
@@ -106,7 +107,8 @@ impl Search {
         Ok(found)
     }
 
-    /// The marked objects of a kind that the additional selector `more` selects.
+    /// The objects of a kind that have the label [`DOWNSTREAM_CLUSTER`] and meet the additional selector
+    /// `more`.
     async fn list(&self, kind: &SyncedKind, more: &str) -> Result<Vec<Value>> {
         let path = format!("{}?labelSelector={DOWNSTREAM_CLUSTER}{more}", kind.collection(""));
         match self.cluster.send(Method::GET, &path, None).await? {
@@ -126,8 +128,9 @@ impl Search {
     }
 }
 
-/// `object` as a leftover, if it is in a namespace of this registration and an earlier registration
-/// created it. No other syncer creates objects there: a syncer creates them only in its own namespaces.
+/// `object` as a leftover, if it is in a namespace of this registration and an earlier registration created
+/// it. No other syncer creates objects there: a syncer creates them only in its own namespaces. `own` has the
+/// upstream name of each downstream namespace of this registration.
 fn content(kind: usize, object: Value, own: &HashMap<String, String>) -> Option<Leftover> {
     let at = place(&object);
     let namespace = own.get(&at.0)?.clone();

@@ -1,4 +1,4 @@
-//! The objects of both sides that a syncer knows, and the conclusions from them.
+//! The objects of both sides that a syncer knows, and the next step for each object.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use super::ends::Side;
 use super::follow::{Observation, Observations};
 use super::kinds::SyncedKind;
 
-/// The number of the kind Namespace.
+/// The index of the kind Namespace in [`super::kinds::SyncedKinds::kinds`].
 pub(super) const NAMESPACES: usize = 0;
 
 /// An object, by its name upstream.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Key {
-    /// The number of its kind.
+    /// The index of its kind in [`super::kinds::SyncedKinds::kinds`].
     pub(super) kind: usize,
     /// The object's namespace; empty for a Namespace.
     pub(super) namespace: String,
@@ -41,7 +41,8 @@ struct Mirror {
 }
 
 impl Mirror {
-    /// Applies an observation, and returns its subject: one object, or all.
+    /// Applies an observation, and returns its subject: one object, or all. `None` where the objects stay as
+    /// they are.
     fn take(&mut self, content: Observations) -> Option<MirrorSubject> {
         match (content, &mut self.incoming) {
             (Observations::Begin, incoming) => {
@@ -81,7 +82,7 @@ enum MirrorSubject {
     All(BTreeMap<At, Arc<Value>>),
 }
 
-/// Place of an object.
+/// The namespace (or the empty string) and the name of an object.
 pub(super) fn place(object: &Value) -> At {
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
     (text("namespace"), text("name"))
@@ -90,7 +91,7 @@ pub(super) fn place(object: &Value) -> At {
 /// Plan for one object.
 pub(super) struct Plan {
     pub(super) step: Step,
-    /// Place of its copy.
+    /// Place of the object's copy downstream.
     pub(super) down: At,
 }
 
@@ -116,7 +117,7 @@ impl Mirrors {
         }
     }
 
-    /// The kind with this number.
+    /// The kind with the index `number`.
     pub(super) fn kind(&self, number: usize) -> &SyncedKind {
         &self.kinds[number]
     }
@@ -240,11 +241,11 @@ impl Mirrors {
                 name,
             });
         }
-        let home = self.down[NAMESPACES].objects.get(&(String::new(), namespace))?;
+        let namespace_object = self.down[NAMESPACES].objects.get(&(String::new(), namespace))?;
         let upstream = Record::of(object).name;
         Some(Key {
             kind,
-            namespace: located(&self.of.logical_cluster, home)?,
+            namespace: located(&self.of.logical_cluster, namespace_object)?,
             name: if upstream.is_empty() { name } else { upstream },
         })
     }
@@ -263,7 +264,7 @@ impl Mirrors {
             NAMESPACES => &key.name,
             _ => &key.namespace,
         };
-        let home = self.downstream(namespace);
+        let down_namespace = self.downstream(namespace);
         let up = |mirrors: &[Mirror]| {
             mirrors[key.kind]
                 .objects
@@ -274,7 +275,7 @@ impl Mirrors {
         let down_of = |kind: usize, at: &At| self.down[kind].objects.get(at).cloned();
         if key.kind == NAMESPACES {
             let all_known = self.up.iter().all(|mirror| mirror.complete);
-            let at = (String::new(), home);
+            let at = (String::new(), down_namespace);
             let down = down_of(NAMESPACES, &at);
             let content = self.content(&key.name).count();
             let step = namespace_next(&self.of, up.as_deref(), down.as_deref(), content);
@@ -282,21 +283,31 @@ impl Mirrors {
             let ends = matches!(step, Step::Delete | Step::Release(_));
             return (namespaces && (all_known || !ends)).then_some(Plan { step, down: at });
         }
-        let room = down_of(NAMESPACES, &(String::new(), home.clone()));
-        let at = (home.clone(), copy_name(&self.kinds[key.kind].api.kind, &key.name));
+        let namespace_object = down_of(NAMESPACES, &(String::new(), down_namespace.clone()));
+        let at = (
+            down_namespace.clone(),
+            copy_name(&self.kinds[key.kind].api.kind, &key.name),
+        );
         let down = down_of(key.kind, &at);
         let step = self
-            .place(key.kind, &home, room.as_deref())
+            .place(key.kind, &down_namespace, namespace_object.as_deref())
             .next(up.as_deref(), down.as_deref());
         let all_known = namespaces && known(&self.up, key.kind) && known(&self.down, key.kind);
         all_known.then_some(Plan { step, down: at })
     }
 
-    fn place<'a>(&'a self, kind: usize, home: &'a str, room: Option<&Value>) -> Place<'a> {
+    fn place<'a>(
+        &'a self,
+        kind: usize,
+        down_namespace: &'a str,
+        namespace_object: Option<&Value>,
+    ) -> Place<'a> {
         Place {
             identifier: &self.of.identifier,
-            namespace: home,
-            ready: room.is_some_and(|room| room["metadata"].get("deletionTimestamp").is_none()),
+            namespace: down_namespace,
+            ready: namespace_object.is_some_and(|namespace_object| {
+                namespace_object["metadata"].get("deletionTimestamp").is_none()
+            }),
             reports: self.kinds[kind].reports,
         }
     }

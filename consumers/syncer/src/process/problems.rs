@@ -11,28 +11,29 @@ use super::ends::Side;
 use super::mirrors::Key;
 
 /// Highest number of problems of a sort that are named in the condition.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 /// Longest text of one error in the condition, in characters.
-const WORDS: usize = 300;
+const MAX_CHARS: usize = 300;
 
 /// The problem of one object.
 struct Problem {
     text: String,
-    /// Time at which the problem ends, unless it is reported again before.
+    /// Time at which the problem ends, unless it is reported again before. `None` for a problem that lasts
+    /// until it is forgotten.
     until: Option<Instant>,
 }
 
 /// The known problems.
 pub(super) struct Problems {
-    /// The names of the kinds, by their numbers.
+    /// The names of the kinds, by their indexes.
     names: Vec<String>,
     /// Resources that `--resources` names and the hub does not show.
     unknown: Vec<String>,
     objects: BTreeMap<Key, Problem>,
     /// Kinds that cannot be listed or watched, each with the reason.
     watches: BTreeMap<(usize, Side), String>,
-    /// Number of the cluster's namespaces by identifier, for other identifiers that this cluster may have
-    /// had.
+    /// Number of the cluster's namespaces by their identifier, for identifiers that may belong to earlier
+    /// registrations of this cluster.
     unproven: BTreeMap<String, usize>,
     /// Number of objects that the hub shows.
     shown: usize,
@@ -50,9 +51,10 @@ impl Problems {
         }
     }
 
-    /// Records a problem of `key`, for ever or for a time. Returns whether the problem is new.
-    pub(super) fn note(&mut self, key: &Key, text: String, lasts: Option<Duration>) -> bool {
-        let until = lasts.map(|lasts| Instant::now() + lasts);
+    /// Records a problem of `key`, for the time `duration` or until it is forgotten. Returns whether the
+    /// problem is new.
+    pub(super) fn note(&mut self, key: &Key, text: String, duration: Option<Duration>) -> bool {
+        let until = duration.map(|duration| Instant::now() + duration);
         let is_news = self.objects.get(key).is_none_or(|known| known.text != text);
         self.objects.insert(key.clone(), Problem { text, until });
         is_news
@@ -63,14 +65,14 @@ impl Problems {
         self.objects.remove(key);
     }
 
-    /// Forgets the problem that lasts until the next report about `key`.
+    /// Forgets the problem of `key`, unless the problem ends at a known time.
     pub(super) fn forget_lasting(&mut self, key: &Key) {
         if self.objects.get(key).is_some_and(|known| known.until.is_none()) {
             self.objects.remove(key);
         }
     }
 
-    /// Records that the watch of a kind failed, or (`None`) answers.
+    /// Records that the watch of a kind failed, or works (`None`).
     pub(super) fn watch(&mut self, kind: usize, side: Side, problem: Option<String>) {
         match problem {
             Some(problem) => drop(self.watches.insert((kind, side), problem)),
@@ -88,7 +90,7 @@ impl Problems {
         self.shown = objects;
     }
 
-    /// Records the number of namespaces of other identifiers. Returns whether it has changed.
+    /// Records the number of namespaces by other identifiers. Returns whether the numbers have changed.
     pub(super) fn found_unproven(&mut self, unproven: BTreeMap<String, usize>) -> bool {
         let is_news = self.unproven != unproven;
         self.unproven = unproven;
@@ -166,16 +168,16 @@ impl Problems {
 /// The first of `texts`, and the number of the rest; `None` where there are none. `all` is the number
 /// of texts.
 fn listed(texts: impl Iterator<Item = String>, all: usize) -> Option<String> {
-    let mut first: Vec<String> = texts.take(NAMED).collect();
+    let mut first: Vec<String> = texts.take(MAX_NAMED).collect();
     if all > first.len() {
         first.push(format!("and {} more", all - first.len()));
     }
     (!first.is_empty()).then(|| first.join(", "))
 }
 
-/// The beginning of `text`.
+/// The first [`MAX_CHARS`] characters of `text`.
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(WORDS) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -15,12 +15,12 @@ const DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 #[derive(Default)]
 pub(super) struct Queue {
     ready: VecDeque<Key>,
-    standing: HashSet<Key>,
+    queued: HashSet<Key>,
     running: HashSet<Key>,
     /// Keys that became due again during their processing.
     again: HashSet<Key>,
     failures: HashMap<Key, u32>,
-    alarms: BTreeSet<(Instant, Key)>,
+    retries: BTreeSet<(Instant, Key)>,
 }
 
 impl Queue {
@@ -28,7 +28,7 @@ impl Queue {
     pub(super) fn add(&mut self, key: Key) {
         if self.running.contains(&key) {
             self.again.insert(key);
-        } else if self.standing.insert(key.clone()) {
+        } else if self.queued.insert(key.clone()) {
             self.ready.push_back(key);
         }
     }
@@ -36,7 +36,7 @@ impl Queue {
     /// Takes the oldest key, for work on it.
     pub(super) fn take(&mut self) -> Option<Key> {
         let key = self.ready.pop_front()?;
-        self.standing.remove(&key);
+        self.queued.remove(&key);
         self.running.insert(key.clone());
         Some(key)
     }
@@ -50,8 +50,8 @@ impl Queue {
         }
     }
 
-    /// Records a failed attempt at `key`: the next one comes later with each failure. Returns the
-    /// number of failures.
+    /// Records a failed attempt at `key`. The delay before the next attempt grows with each failure. Returns
+    /// the number of failures.
     pub(super) fn failed(&mut self, key: Key, now: Instant) -> u32 {
         self.running.remove(&key);
         self.again.remove(&key);
@@ -62,7 +62,7 @@ impl Queue {
             .min(DELAYS.1);
         *failures = failures.saturating_add(1);
         let count = *failures;
-        self.alarms.insert((now + delay, key));
+        self.retries.insert((now + delay, key));
         count
     }
 
@@ -71,22 +71,22 @@ impl Queue {
     pub(super) fn later(&mut self, key: Key, at: Instant) {
         self.running.remove(&key);
         self.again.remove(&key);
-        self.alarms.insert((at, key));
+        self.retries.insert((at, key));
     }
 
     /// Adds the keys whose next attempt is due at `now`.
-    pub(super) fn ring(&mut self, now: Instant) {
-        while let Some((at, _)) = self.alarms.first()
+    pub(super) fn add_due(&mut self, now: Instant) {
+        while let Some((at, _)) = self.retries.first()
             && *at <= now
-            && let Some((_, key)) = self.alarms.pop_first()
+            && let Some((_, key)) = self.retries.pop_first()
         {
             self.add(key);
         }
     }
 
     /// Time of the next retry.
-    pub(super) fn next_alarm(&self) -> Option<Instant> {
-        self.alarms.first().map(|(at, _)| *at)
+    pub(super) fn next_retry(&self) -> Option<Instant> {
+        self.retries.first().map(|(at, _)| *at)
     }
 }
 
@@ -122,8 +122,8 @@ mod tests {
             queue.add(key("a"));
             queue.take();
             queue.failed(key("a"), now);
-            let due = queue.next_alarm().unwrap();
-            queue.ring(due);
+            let due = queue.next_retry().unwrap();
+            queue.add_due(due);
             assert_eq!(queue.take(), Some(key("a")));
             due - now
         };

@@ -1,5 +1,6 @@
 //! A session: the synced resources are known, both sides are watched, and steps are carried out
-//! ([`super::work`]), until the session is stopped or its base has changed.
+//! ([`super::work`]), until the process is stopped, or the WorkloadCluster or the synced resources have
+//! changed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +46,7 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Finds the identity of the syncer and the resources to sync.
+    /// Reads the identity of the syncer and the resources to sync from the hub.
     ///
     /// # Errors
     /// When the hub does not answer, or does not know the WorkloadCluster.
@@ -80,7 +81,7 @@ impl<'a> Session<'a> {
         self.synced.names().join(", ")
     }
 
-    /// Syncs until `stop`, or until there is another WorkloadCluster or other kinds to sync.
+    /// Syncs until `stop`, or until the WorkloadCluster was replaced or the kinds to sync have changed.
     ///
     /// # Errors
     /// When a task of the session panicked.
@@ -105,7 +106,7 @@ impl<'a> Session<'a> {
                 Some(observation) = observations.recv() => work.take(observation, &mut observations),
                 Some(found) = leftovers.recv() => work.found(found),
                 Some(ended) = work.running.join_next() => work.ended(ended.context("a step")?),
-                () = sleep_until(work.queue.next_alarm()) => work.queue.ring(Instant::now()),
+                () = sleep_until(work.queue.next_retry()) => work.queue.add_due(Instant::now()),
             }
         };
         let drained = async { while work.running.join_next().await.is_some() {} };
@@ -148,7 +149,8 @@ impl<'a> Session<'a> {
         found
     }
 
-    /// Sends heartbeats, and ends when the session has to start over. The reflectors live until then.
+    /// Sends heartbeats, and ends when the session has to start over. The reflectors in `_following` run
+    /// until then.
     async fn alive(&self, _following: &mut JoinSet<()>, problems: &Mutex<Problems>) -> &'static str {
         let resources = self.synced.names();
         let interval = self.args.heartbeat_interval;

@@ -1,4 +1,4 @@
-//! Writes that other clients undo downstream. They are repeated with growing delays, so that the syncer
+//! Writes that other clients undo downstream. The syncer repeats such a write with growing delays, so that it
 //! does not fight another writer.
 
 use std::collections::HashMap;
@@ -14,8 +14,8 @@ use super::mirrors::Key;
 const DELAYS: (Duration, Duration) = (Duration::from_millis(200), Duration::from_mins(1));
 /// Time after which a write counts as kept: a repetition after this time does not mean that another program
 /// undid the write.
-pub(super) const STANDS: Duration = Duration::from_mins(5);
-/// Number of repetitions after which the conflict is reported.
+pub(super) const KEPT_AFTER: Duration = Duration::from_mins(5);
+/// Number of times that a step is carried out, each soon after the last time, before the conflict is reported.
 const REPORTED_AFTER: u32 = 3;
 
 /// The last write downstream.
@@ -23,7 +23,7 @@ struct LastWrite {
     /// The step, and the hash of the copy that it wrote.
     fingerprint: (&'static str, String),
     at: Instant,
-    /// Number of times that the step was carried out, each soon after the last.
+    /// Number of times that the step was carried out, each soon after the previous time.
     times: u32,
 }
 
@@ -46,7 +46,8 @@ impl Undone {
         (due > now).then_some(due)
     }
 
-    /// Records that `step` was carried out. Returns the number of times if it has to be reported.
+    /// Records that a step with the fingerprint `step` was carried out. Returns the number of times if it has
+    /// to be reported.
     pub(super) fn record(
         &mut self,
         key: &Key,
@@ -55,7 +56,9 @@ impl Undone {
     ) -> Option<u32> {
         let fingerprint = step?;
         let times = match self.written.get(key) {
-            Some(before) if before.fingerprint == fingerprint && now - before.at < STANDS => before.times + 1,
+            Some(before) if before.fingerprint == fingerprint && now - before.at < KEPT_AFTER => {
+                before.times + 1
+            }
             _ => 1,
         };
         self.written.insert(
@@ -120,7 +123,7 @@ mod tests {
         assert_eq!(count, Some(12));
         // A different copy is not the one that was undone.
         assert_eq!(undone.waits(&key, &create("2"), now - DELAYS.1), None);
-        now += STANDS;
+        now += KEPT_AFTER;
         assert_eq!(
             undone.record(&key, fingerprint(&step), now),
             None,

@@ -36,19 +36,19 @@ pub(super) struct Work {
     pub(super) queue: Queue,
     hands: Arc<Hands>,
     pub(super) running: JoinSet<(Key, WorkResult)>,
-    /// The last reported status of each object. Where several clusters report, the last one counts: it
-    /// is not repeated until it changes.
+    /// The last status that this syncer reported for each object. The status is reported again only after it
+    /// has changed, so that the syncers of several clusters do not overwrite each other's reports in turn.
     reported: HashMap<Key, Value>,
     /// Problems that are reported to the hub.
     pub(super) problems: Arc<Mutex<Problems>>,
     undone: Undone,
-    /// Copies of earlier registrations of objects that the hub does not show, with the time of the
-    /// first finding.
+    /// Objects that the hub does not show and that have a copy of an earlier registration, with the time at
+    /// which the copy was first found.
     leftovers: HashMap<Key, Instant>,
-    /// Time for which such copies are left alone.
+    /// Time for which copies of earlier registrations are left alone.
     patience: Duration,
     /// Copies that will be removed.
-    condemned: HashMap<Key, Leftover>,
+    removals: HashMap<Key, Leftover>,
 }
 
 impl Work {
@@ -71,7 +71,7 @@ impl Work {
             undone: Undone::default(),
             leftovers: HashMap::new(),
             patience,
-            condemned: HashMap::new(),
+            removals: HashMap::new(),
         }
     }
 
@@ -100,8 +100,8 @@ impl Work {
         self.problems.lock().shows(self.mirrors.count());
     }
 
-    /// Records copies of earlier registrations. Steps take over copies of objects that the hub shows;
-    /// the others are removed after a while.
+    /// Records copies of earlier registrations. Steps take over copies of objects that the hub shows; the
+    /// other copies are removed after a while.
     pub(super) fn found(&mut self, found: SearchResult) {
         let (names, now) = (found.unproven.keys().cloned().collect::<Vec<_>>(), Instant::now());
         if self.problems.lock().found_unproven(found.unproven) && !names.is_empty() {
@@ -120,19 +120,19 @@ impl Work {
             let first = self.leftovers.get(&key).copied().unwrap_or(now);
             since.insert(key.clone(), first);
             if now - first >= self.patience {
-                self.condemned.insert(key.clone(), leftover);
+                self.removals.insert(key.clone(), leftover);
                 self.queue.add(key);
             }
         }
         self.leftovers = since;
     }
 
-    /// Plans the writes for `key`. A copy from an earlier registration whose object the hub still does
-    /// not show gets the mark of this registration, and is then removed like every marked object that
-    /// the hub does not show.
+    /// Plans the writes for `key`. A copy from an earlier registration whose object the hub still does not
+    /// show gets the mark of this registration. It is then removed like every marked object that the hub does
+    /// not show.
     fn plan(&mut self, key: &Key) -> Option<Plan> {
-        let condemned = self.condemned.remove(key);
-        let Some(leftover) = condemned.filter(|_| self.mirrors.shows(key) == Some(false)) else {
+        let leftover = self.removals.remove(key);
+        let Some(leftover) = leftover.filter(|_| self.mirrors.shows(key) == Some(false)) else {
             return self.mirrors.plan(key);
         };
         let (resource, namespace, name) = (self.mirrors.kind(key.kind).name(), &key.namespace, &key.name);
@@ -203,7 +203,7 @@ impl Work {
                 }
                 self.queue.done(key.clone());
                 match undone {
-                    Some(_) => (UNDONE.to_owned(), Some(undone::STANDS)),
+                    Some(_) => (UNDONE.to_owned(), Some(undone::KEPT_AFTER)),
                     None => {
                         let mut problems = self.problems.lock();
                         // Steps that do not write downstream say nothing about whether the last write
@@ -225,12 +225,12 @@ impl Work {
                 (format!("{problem:#}"), None)
             }
         };
-        self.tell(&key, problem);
+        self.record_problem(&key, problem);
     }
 
-    /// Logs, once, the problem of `key`.
-    fn tell(&self, key: &Key, (text, lasts): (String, Option<Duration>)) {
-        if self.problems.lock().note(key, text.clone(), lasts) {
+    /// Records the problem of `key`, and logs it if it is new.
+    fn record_problem(&self, key: &Key, (text, duration): (String, Option<Duration>)) {
+        if self.problems.lock().note(key, text.clone(), duration) {
             let resource = self.mirrors.kind(key.kind).name();
             let (namespace, name) = (&key.namespace, &key.name);
             tracing::warn!(

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use super::SyncerViews;
 
 impl SyncerViews {
-    /// Watches the inputs of views, until the task is ended.
+    /// Watches the inputs of views, until the task is aborted.
     pub fn spawn(self: &Arc<Self>) -> JoinHandle<()> {
         let follower = Follower {
             views: Arc::clone(self),
@@ -31,11 +31,11 @@ impl SyncerViews {
         let clusters = self.shown.source.cached(WORKLOAD_CLUSTERS);
         let synced = self.synced();
         let mut views = self.views.lock();
-        let holds = |view: &super::View| {
+        let is_current = |view: &super::View| {
             let cluster = clusters.get("", name);
             cluster.is_some_and(|cluster| view.is_for(cluster, &synced))
         };
-        if views.get(name).is_some_and(|view| !holds(view)) {
+        if views.get(name).is_some_and(|view| !is_current(view)) {
             views.remove(name);
         }
     }

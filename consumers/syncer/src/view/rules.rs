@@ -85,10 +85,10 @@ impl SyncerRules {
             return BTreeSet::new();
         };
         let objects = source.cached(served.stored);
-        let concerned = objects
+        let marked = objects
             .iter(Some(namespace), None)
             .filter(|(_, object)| object.meta().labels().contains_key(&self.label));
-        concerned.map(|(name, _)| name.name.to_string()).collect()
+        marked.map(|(name, _)| name.name.to_string()).collect()
     }
 
     fn served(&self) -> impl Iterator<Item = &Arc<ServedVersion>> {
@@ -100,13 +100,14 @@ impl SyncerRules {
 
     /// Number of objects in `namespace` that are still on the cluster.
     fn remaining(&self, namespace: &str) -> usize {
-        let known = self
+        let counts = self
             .served()
             .map(|served| self.known_names(served, namespace).len());
-        known.sum()
+        counts.sum()
     }
 
-    /// Makes sure that all objects of the cluster that `home` has in `namespace` are known here.
+    /// Checks that all objects of the cluster that `home` has in `namespace` are known here; a conflict
+    /// otherwise.
     async fn all_known(&self, home: &dyn Home, namespace: &str) -> Result<(), Status> {
         for served in self.served() {
             let names = home
@@ -182,7 +183,8 @@ impl ViewRules for SyncerRules {
         &self.user
     }
 
-    /// The status that the cluster itself reports is stored in an annotation.
+    /// Subresource for writes to `subresource`. For an advanced cluster, the reported status is stored in an
+    /// annotation of the object itself.
     fn through(&self, subresource: &'static str) -> &'static str {
         if self.advanced { "" } else { subresource }
     }

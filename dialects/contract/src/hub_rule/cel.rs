@@ -1,5 +1,5 @@
-//! CEL of the conditions. No expression fails if the object lacks a field: a failing condition counts as a
-//! true one (or, worse, refuses the write).
+//! CEL of the conditions. No expression fails if the object lacks a field: the hub skips a webhook whose
+//! condition fails (or even refuses the write, with the failurePolicy Fail).
 
 /// `text` as a CEL literal.
 #[must_use]
@@ -7,7 +7,8 @@ pub fn text(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
-/// The field `path` of `object` or `oldObject`, or `otherwise` where the object or the field is absent.
+/// An expression: the field `path` of `root` (`object` or `oldObject`), or `otherwise` where the object or
+/// the field is absent.
 #[must_use]
 pub fn field(root: &str, path: &[&str], otherwise: &str) -> String {
     let mut present = vec![format!("{root} != null")];

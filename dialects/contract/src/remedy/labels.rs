@@ -18,14 +18,15 @@ const PLACES: [&str; 6] = ["region", "cloud", "provider", "country", "location",
 /// Another label key about a location.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Whether `key` is about a location: another value would be false.
+/// Whether `key` is about a location. Such a label states a fact, which advice must not change.
 fn is_about_location(key: &str) -> bool {
     let last = key.rsplit(['/', '.']).next().unwrap_or(key);
     key == ZONE || PLACES.contains(&last)
 }
 
-/// Returns the changes of `labels` after which `selector` matches. `None` when no labels match the selector,
-/// or when a label about a location would have to change.
+/// Returns the changes of `labels` after which `selector` matches. A label gets a value that the selector
+/// names, is removed, or gets the value `true` or an empty value. `None` when none of these changes makes the
+/// selector match, or when an existing label about a location would have to change.
 #[must_use]
 pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> {
     let mut changes = Changes::new();
@@ -86,9 +87,9 @@ pub fn words(what: &str, changes: &Changes) -> String {
     }
 }
 
-/// Removes the requirements that `labels` do not meet from `selector`, a label selector in its object
-/// form; other fields stay. Returns the removed requirements in the short form, or nothing when all are
-/// met.
+/// Removes the requirements that `labels` do not meet from `selector`, a label selector in its object form;
+/// other fields stay. Returns the removed requirements in the short form; an empty list when `labels` meet
+/// all of them.
 pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
     let mut removed = Vec::new();
     let mut unmet = |one: &LabelSelector| match Selector::compile(one, "") {

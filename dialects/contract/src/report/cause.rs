@@ -6,7 +6,7 @@ use std::fmt;
 use berth_apimachinery::selector::{Operator, Requirement, Selector};
 use berth_scheduling::Rejection;
 
-use super::steps::{LabelDemands, Steps};
+use super::steps::{LabelRequirements, Steps};
 use super::{Places, out_of_scope};
 use crate::decision::{Decision, Outcome};
 use crate::inventory::Inventory;
@@ -19,7 +19,7 @@ const LISTED: usize = 2;
 pub struct Cause {
     /// The nouns for one target and for several.
     pub nouns: [&'static str; 2],
-    /// Whether others are picked.
+    /// Whether other targets are picked.
     pub others: bool,
     /// Number of targets in scope.
     pub among: usize,
@@ -51,7 +51,7 @@ pub enum Lack {
 #[must_use]
 pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     let solved = &decision.solved;
-    let unjudged = [
+    let without_filters = [
         Outcome::Invalid,
         Outcome::Ignored,
         Outcome::Released,
@@ -59,7 +59,7 @@ pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     ];
     let places = Places::of(inventory, decision);
     let would_fit = |candidate: &u32| !places.is_picked(*candidate);
-    if unjudged.contains(&decision.outcome) || solved.feasible.iter().any(would_fit) {
+    if without_filters.contains(&decision.outcome) || solved.feasible.iter().any(would_fit) {
         return None;
     }
     let scope = inventory.scope();
@@ -86,23 +86,24 @@ pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
 /// The labels that one filter requires, where it refuses all targets.
 fn labels(inventory: &dyn Inventory, decision: &Decision, refused: &[&[Rejection]]) -> Option<Lack> {
     let (first, rest) = refused.split_first()?;
-    let by = |filter: u16, refusals: &[Rejection]| refusals.iter().any(|refusal| refusal.plugin == filter);
+    let is_refused_by =
+        |filter: u16, refusals: &[Rejection]| refusals.iter().any(|refusal| refusal.plugin == filter);
     let selector_of = |filter: u16| -> Option<&Selector> {
         let selector = inventory.asked_labels(decision, filter)?;
         rest.iter()
-            .all(|refusals| by(filter, refusals))
+            .all(|refusals| is_refused_by(filter, refusals))
             .then_some(selector)
     };
     let selector = first.iter().find_map(|refusal| selector_of(refusal.plugin))?;
-    let demands = LabelDemands::of(inventory, selector);
-    let meet = |number: usize| {
+    let labels = LabelRequirements::of(inventory, selector);
+    let meeting_count = |number: usize| {
         let candidates = refused.iter().map(|refusals| refusals[0].candidate);
         candidates
-            .filter(|&candidate| demands.meets(number, candidate))
+            .filter(|&candidate| labels.meets(number, candidate))
             .count()
     };
     let requirements = selector.requirements.iter().enumerate();
-    let counted = requirements.map(|(number, requirement)| (requirement.clone(), meet(number)));
+    let counted = requirements.map(|(number, requirement)| (requirement.clone(), meeting_count(number)));
     Some(Lack::Labels(counted.collect()))
 }
 
@@ -115,7 +116,7 @@ fn nearest(
 ) -> Option<Lack> {
     let steps = Steps::of(inventory, decision);
     let mut least = usize::MAX;
-    let mut found: Option<&[Rejection]> = None;
+    let mut first: Option<&[Rejection]> = None;
     let mut near = 0;
     for refusals in refused
         .iter()
@@ -127,12 +128,12 @@ fn nearest(
         }
         let count = steps.count(refusals);
         if count < least {
-            (least, found, near) = (count, Some(*refusals), 1);
+            (least, first, near) = (count, Some(*refusals), 1);
         } else if count == least {
             near += 1;
         }
     }
-    let refusals = found?;
+    let refusals = first?;
     let candidate = refusals[0].candidate;
     let reasons = refusals
         .iter()

@@ -1,5 +1,4 @@
-//! Counts of a decision in one cell of a table: the score of a target, and how many targets each reason
-//! refuses.
+//! The score of a target in one cell of a table, and the number of targets that each reason refuses.
 
 use berth_scheduling::{Group, Rejection};
 
@@ -27,21 +26,22 @@ pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) 
 /// counted for that reason alone.
 #[must_use]
 pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
-    // There are as many refusals as targets, but few reasons. Reasons with one token may differ in details.
+    // There are at least as many refusals as refused targets, but few reasons. Reasons with one token may
+    // differ in details.
     let groups = decision.solved.rejections.groups(inventory.scope()).into_iter();
-    let mut found: Vec<((u16, &'static str), i64, Rejection)> = groups
+    let mut counts: Vec<((u16, &'static str), i64, Rejection)> = groups
         .map(|Group { first, count }| {
             let name = (first.plugin, inventory.token(first.plugin, first.reason));
             (name, i64::try_from(count).unwrap_or(i64::MAX), first)
         })
         .collect();
-    found.sort_unstable_by_key(|(name, _, first)| (*name, first.candidate));
-    found.dedup_by(|next, first| {
+    counts.sort_unstable_by_key(|(name, _, first)| (*name, first.candidate));
+    counts.dedup_by(|next, first| {
         let same = next.0 == first.0;
         first.1 += if same { next.1 } else { 0 };
         same
     });
-    found
+    counts
         .into_iter()
         .map(|((plugin, reason), targets, first)| ReasonCount {
             plugin: inventory.filters()[usize::from(plugin)].into(),

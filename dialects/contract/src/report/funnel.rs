@@ -18,13 +18,13 @@ struct Group<'a> {
 /// refuses it.
 pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<FunnelStep> {
     let groups = grouped(inventory, decision);
-    let mut left = i64::from(inventory.count());
+    let mut remaining = i64::from(inventory.count());
     let filters = (0..).zip(inventory.filters());
     let step = |(filter, plugin): (u16, &&'static str)| {
         let own = || groups.iter().filter(|group| group.first.plugin == filter);
         let refused: i64 = own().map(|group| group.targets).sum();
-        let before = left;
-        left -= refused;
+        let before = remaining;
+        remaining -= refused;
         let words = |group: &Group<'_>| {
             let Rejection {
                 candidate, reason, ..
@@ -38,7 +38,7 @@ pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<Funne
         FunnelStep {
             plugin: (*plugin).into(),
             before,
-            after: left,
+            after: remaining,
             reason: reason.into(),
             message,
         }

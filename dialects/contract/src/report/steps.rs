@@ -7,12 +7,12 @@ use crate::decision::Decision;
 use crate::inventory::Inventory;
 
 /// The labels that a filter requires, each with the targets that meet the requirement.
-pub(super) struct LabelDemands<'a> {
+pub(super) struct LabelRequirements<'a> {
     inventory: &'a dyn Inventory,
     requirements: Vec<(&'a Requirement, Option<Vec<u64>>)>,
 }
 
-impl<'a> LabelDemands<'a> {
+impl<'a> LabelRequirements<'a> {
     pub(super) fn of(inventory: &'a dyn Inventory, selector: &'a Selector) -> Self {
         let requirements = selector.requirements.iter();
         Self {
@@ -46,14 +46,14 @@ impl<'a> LabelDemands<'a> {
 pub(super) struct Steps<'a> {
     inventory: &'a dyn Inventory,
     /// The labels that each filter requires, where the filter tests nothing else.
-    labels: Vec<Option<LabelDemands<'a>>>,
+    labels: Vec<Option<LabelRequirements<'a>>>,
 }
 
 impl<'a> Steps<'a> {
     pub(super) fn of(inventory: &'a dyn Inventory, decision: &'a Decision) -> Self {
         let labels = (0..).zip(inventory.filters()).map(|(filter, _)| {
             let selector = inventory.asked_labels(decision, filter)?;
-            Some(LabelDemands::of(inventory, selector))
+            Some(LabelRequirements::of(inventory, selector))
         });
         Self {
             inventory,
@@ -64,7 +64,7 @@ impl<'a> Steps<'a> {
     /// The number of steps after which a target with these refusals would fit.
     pub(super) fn count(&self, refusals: &[Rejection]) -> usize {
         let step = |refusal: &Rejection| match &self.labels[usize::from(refusal.plugin)] {
-            Some(demands) => demands.unmet(refusal.candidate).max(1),
+            Some(labels) => labels.unmet(refusal.candidate).max(1),
             None => self.inventory.steps(refusal.reason),
         };
         refusals.iter().map(step).sum()

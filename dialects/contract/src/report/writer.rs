@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
         out.extend_from_slice(br#""}"#);
     }
 
-    /// Reason why a target is refused, or not picked.
+    /// Writes the reasons why a target is refused, or not picked.
     fn reasons(&mut self, candidate: u32, refusals: &[Rejection], out: &mut Vec<u8>) {
         let view = self.view;
         for (index, refusal) in refusals.iter().enumerate() {
@@ -156,10 +156,10 @@ impl<'a> Writer<'a> {
             out.extend_from_slice(br#","score":"#);
             json(total, out);
         }
-        let mut before: &[u8] = br#","scores":["#;
+        let mut separator: &[u8] = br#","scores":["#;
         for column in &decision.solved.scores {
-            out.extend_from_slice(before);
-            before = b",";
+            out.extend_from_slice(separator);
+            separator = b",";
             json(&self.view.score(column, row, candidate), out);
         }
         if !decision.solved.scores.is_empty() {

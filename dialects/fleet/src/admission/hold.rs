@@ -1,5 +1,5 @@
 //! The scheduler's finalizer on placements. It keeps a placement until its bindings are deleted, so that no
-//! other user may remove it (docs/systems/fleet.md, "What is guarded").
+//! other user may remove the finalizer (docs/systems/fleet.md, "What is guarded").
 
 use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::FieldError;
@@ -9,9 +9,9 @@ use serde_json::Value;
 use crate::form::Form;
 use crate::names::{ACTOR, PLACEMENT_FINALIZER};
 
-/// Refuses the addition and the removal of the scheduler's finalizer by other users. Members of the
-/// break-glass group are exempt. KubeFleet's own scheduler, which sets the same finalizer, is exempt once
-/// the placement is being deleted.
+/// Refuses the removal of the scheduler's finalizer by other users. Members of the break-glass group are
+/// exempt. KubeFleet's own scheduler, which sets the same finalizer, is exempt once the placement is being
+/// deleted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlacementHold {
     users: SystemUsers,

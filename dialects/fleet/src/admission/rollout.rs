@@ -9,7 +9,7 @@ use crate::kind::State;
 use crate::names::WORK_FINALIZER;
 
 /// Fields of the spec that the rollout sets (docs/systems/fleet.md, "What is guarded").
-const FILLED: [&str; 5] = [
+const ROLLOUT_FIELDS: [&str; 5] = [
     "resourceSnapshotName",
     "resourceOverrideSnapshots",
     "clusterResourceOverrideSnapshots",
@@ -63,7 +63,7 @@ fn changes(old: &Value, new: &Value) -> Result<(), Denial> {
 fn spec(old: &Value, new: &Value, problems: &mut Vec<String>) {
     let (scheduled, bound) = (State::Scheduled.as_str(), State::Bound.as_str());
     for name in differing(old, new) {
-        if FILLED.contains(&name) {
+        if ROLLOUT_FIELDS.contains(&name) {
             continue;
         }
         let path = format!("spec.{name}");
@@ -74,8 +74,8 @@ fn spec(old: &Value, new: &Value, problems: &mut Vec<String>) {
             ));
             continue;
         }
-        let word = |spec: &Value| spec["state"].as_str().unwrap_or("no state").to_owned();
-        let (from, to) = (word(old), word(new));
+        let state_of = |spec: &Value| spec["state"].as_str().unwrap_or("no state").to_owned();
+        let (from, to) = (state_of(old), state_of(new));
         if (from.as_str(), to.as_str()) != (scheduled, bound) {
             let detail = format!(
                 "from {from} to {to}: the rollout moves Scheduled to Bound, everything else is done by \

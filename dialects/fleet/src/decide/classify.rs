@@ -31,7 +31,8 @@ pub(super) struct Classes<'a> {
 }
 
 impl<'a> Classes<'a> {
-    /// Classifies the bindings of `placement`; `snapshot` has the policy in force.
+    /// Classifies the bindings of `placement`; `snapshot` is the name of the snapshot with the policy in
+    /// force.
     pub(super) fn of(fleet: &'a Fleet, columns: &Columns, placement: &Key, snapshot: &str) -> Self {
         let mut classes = Self {
             deleting: Vec::new(),
@@ -60,7 +61,7 @@ impl<'a> Classes<'a> {
         }
         classes.unscheduled.sort_by_key(|(candidate, _)| *candidate);
         classes.unscheduled.dedup_by_key(|(candidate, _)| *candidate);
-        let mut surplus = once(&mut classes.present);
+        let mut surplus = deduplicate(&mut classes.present);
         let present = &classes.present;
         classes.obsolete.retain(|&(candidate, binding)| {
             let bound = Self::find(present, candidate).is_some();
@@ -69,12 +70,12 @@ impl<'a> Classes<'a> {
             }
             !bound
         });
-        surplus.extend(once(&mut classes.obsolete));
+        surplus.extend(deduplicate(&mut classes.obsolete));
         classes.surplus = surplus;
         classes
     }
 
-    /// The binding to `candidate`.
+    /// The binding to `candidate` in `list`.
     pub(super) fn find(list: &ByCandidate<'a>, candidate: Ix) -> Option<&'a Arc<BindingRecord>> {
         let place = list
             .binary_search_by_key(&candidate, |(candidate, _)| *candidate)
@@ -85,7 +86,7 @@ impl<'a> Classes<'a> {
 
 /// Sorts `list` by candidate, and keeps only the first binding by name for each candidate. Returns the
 /// others.
-fn once<'a>(list: &mut ByCandidate<'a>) -> Vec<&'a Arc<BindingRecord>> {
+fn deduplicate<'a>(list: &mut ByCandidate<'a>) -> Vec<&'a Arc<BindingRecord>> {
     list.sort_by_key(|(candidate, _)| *candidate);
     let mut surplus = Vec::new();
     let mut last = None;

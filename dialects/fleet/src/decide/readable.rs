@@ -1,5 +1,5 @@
-//! Values that a policy compares although they are not quantities. The placement of such a policy is not
-//! decided, and others are (docs/systems/fleet.md, "Differences from upstream").
+//! Values that a policy compares although they are not quantities. A placement with such a policy is not
+//! decided; other placements are (docs/systems/fleet.md, "Differences from upstream").
 
 use berth_scheduling::Ix;
 
@@ -27,8 +27,8 @@ pub(super) fn problem(policy: &Policy, columns: &Columns, classes: &Classes<'_>)
         let mut matching = columns.labels.select(&term.labels, columns.count());
         for test in &term.properties {
             let mut values = columns.unreadable(&test.name);
-            if let Some(found) = values.find(|(candidate, _)| matching.has(*candidate)) {
-                return Some(problem(&test.name, found));
+            if let Some(entry) = values.find(|(candidate, _)| matching.has(*candidate)) {
+                return Some(problem(&test.name, entry));
             }
             matching.intersect(&passing(test, columns));
         }
@@ -37,8 +37,8 @@ pub(super) fn problem(policy: &Policy, columns: &Columns, classes: &Classes<'_>)
     let sorters = policy.preferred.iter().filter_map(|term| term.sorter.as_ref());
     sorters
         .filter_map(|sorter| {
-            let found = columns.unreadable(&sorter.name).next()?;
-            Some(problem(&sorter.name, found))
+            let entry = columns.unreadable(&sorter.name).next()?;
+            Some(problem(&sorter.name, entry))
         })
         .next()
 }

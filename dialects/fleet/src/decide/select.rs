@@ -49,7 +49,7 @@ pub(super) fn select(
     for &(candidate, _) in &classes.present {
         held.set(candidate, true);
     }
-    let case = SelectionFacts {
+    let facts = SelectionFacts {
         fleet,
         columns,
         policy,
@@ -59,8 +59,8 @@ pub(super) fn select(
         eligibility: ClusterEligibility::judge(columns, ask.now, fleet.limits),
     };
     match &policy.mode {
-        Mode::Fixed(names) => case.fixed(names),
-        Mode::All | Mode::Number(_) => case.scheduled(),
+        Mode::Fixed(names) => facts.fixed(names),
+        Mode::All | Mode::Number(_) => facts.scheduled(),
     }
 }
 
@@ -211,7 +211,8 @@ impl SelectionFacts<'_> {
         order.into_iter().map(|(.., candidate)| candidate).collect()
     }
 
-    /// Ranks the clusters: chosen ones before the others, and best first among each.
+    /// Ranks the clusters: chosen clusters before the others, within both groups best first for PickN, and by
+    /// name for PickAll.
     fn rank(
         &self,
         kept: Vec<Ix>,
@@ -278,7 +279,7 @@ impl SelectionFacts<'_> {
             skews: skews.collect(),
             emptiest: spread.emptiest(self.columns),
             scorers,
-            let_go: self.let_go(&kept),
+            released: self.released(&kept),
             unknown: Vec::new(),
             solved: PipelineOutcome {
                 rejections,
@@ -298,7 +299,7 @@ impl SelectionFacts<'_> {
     }
 
     /// The present bindings that are not kept, in the order of their release.
-    fn let_go(&self, kept: &[Ix]) -> Vec<Ix> {
+    fn released(&self, kept: &[Ix]) -> Vec<Ix> {
         if kept.len() == self.classes.present.len() {
             return Vec::new();
         }
@@ -368,9 +369,9 @@ impl SelectionFacts<'_> {
         let is_chosen = |candidate: Ix| choice.as_ref().is_none_or(|choice| choice.has(candidate));
         let kept = self.kept(choice.as_ref());
         let fresh = order.iter().copied().filter(|&candidate| {
-            let may = Classes::find(&self.classes.obsolete, candidate).is_some()
+            let is_allowed = Classes::find(&self.classes.obsolete, candidate).is_some()
                 || self.eligibility.passes(candidate);
-            may && !self.held.has(candidate) && is_chosen(candidate)
+            is_allowed && !self.held.has(candidate) && is_chosen(candidate)
         });
         let unscored = |candidate| CandidateRank {
             topology: 0,
@@ -394,7 +395,7 @@ impl SelectionFacts<'_> {
         let rest = order.iter().copied().filter(|&candidate| !chosen.has(candidate));
         let ranked: Vec<Ix> = picked.iter().copied().chain(rest).filter(fits).collect();
         Ok(Selection {
-            let_go: self.let_go(&kept),
+            released: self.released(&kept),
             others: Vec::new(),
             skews: Vec::new(),
             emptiest: Vec::new(),
@@ -450,7 +451,8 @@ impl SelectionFacts<'_> {
         }
     }
 
-    /// Checks that every cluster that the caller chose is picked; only topology spread can still refuse one.
+    /// Checks that every cluster that the caller chose is picked; only topology spread can still refuse a
+    /// cluster.
     fn all_placed(
         &self,
         choice: Option<&Bits>,
@@ -494,7 +496,7 @@ impl SelectionFacts<'_> {
         }
     }
 
-    /// Every refusal of `candidate` by `filters`.
+    /// Every refusal of `candidate` by `filters`, as one text.
     fn refusals(&self, filters: &[&dyn Filter<Columns>], candidate: Ix) -> String {
         let judged = filters
             .iter()

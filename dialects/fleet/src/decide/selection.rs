@@ -16,7 +16,7 @@ pub(super) struct Selection {
     /// The newly picked clusters in the order of their picks, with their scores at that time.
     pub(super) picks: Vec<CandidateRank>,
     /// The candidates of present bindings that are released, in order.
-    pub(super) let_go: Vec<Ix>,
+    pub(super) released: Vec<Ix>,
     /// Named clusters that do not exist, in the order of the policy.
     pub(super) unknown: Vec<Arc<str>>,
     /// All refusals, scores and ranks.

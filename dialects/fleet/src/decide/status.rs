@@ -114,13 +114,13 @@ pub(super) fn listed(
     policy: &Policy,
     selection: &Selection,
     classes: &Classes<'_>,
-    decided: &[ClusterDecision],
+    cluster_decisions: &[ClusterDecision],
 ) -> Vec<ClusterDecision> {
     let fresh: HashMap<Ix, &ClusterDecision> = selection
         .picks
         .iter()
         .map(|pick| pick.candidate)
-        .zip(decided)
+        .zip(cluster_decisions)
         .collect();
     let selected = selection
         .recorded
@@ -138,12 +138,12 @@ pub(super) fn listed(
         &selection.skews,
         &selection.emptiest,
     );
-    let room = DECISIONS_LISTED.saturating_sub(list.len());
+    let limit = DECISIONS_LISTED.saturating_sub(list.len());
     if let Mode::Fixed(names) = &policy.mode {
-        list.extend(missing(names, selection, &words).into_iter().take(room));
+        list.extend(missing(names, selection, &words).into_iter().take(limit));
         return list;
     }
-    let room = room.min(UNSELECTED_LISTED);
+    let limit = limit.min(UNSELECTED_LISTED);
     let mut others: Vec<CandidateRank> = selection
         .others
         .iter()
@@ -159,9 +159,9 @@ pub(super) fn listed(
             standing.affinity, standing.topology
         ),
     });
-    let mut unselected: Vec<ClusterDecision> = lower_ranked.take(room).collect();
+    let mut unselected: Vec<ClusterDecision> = lower_ranked.take(limit).collect();
     let mut rest = selection.solved.rejections.as_slice();
-    while unselected.len() < room
+    while unselected.len() < limit
         && let Some(first) = rest.first()
     {
         let own = rest.partition_point(|rejection| rejection.candidate <= first.candidate);

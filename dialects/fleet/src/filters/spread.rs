@@ -166,8 +166,8 @@ impl<'a> Spread<'a> {
         violated.next().map(|(index, _)| index)
     }
 
-    /// The score of `candidate`, regardless of hard violations: the negative change of the skew, summed over
-    /// the constraints.
+    /// The score of `candidate`, regardless of hard violations: the sum over the constraints of the negative
+    /// changes of the skew, or [`SOFT_VIOLATION`] for a violated soft constraint.
     pub(crate) fn score(&self, candidate: Ix) -> i32 {
         self.judge(candidate).0
     }

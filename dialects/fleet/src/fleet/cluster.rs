@@ -47,7 +47,7 @@ pub(crate) struct Cluster {
     pub(crate) taints: Arc<[Taint]>,
     /// The properties that are quantities, including those from the resource usage.
     pub(crate) properties: BTreeMap<Arc<str>, Amount>,
-    /// The values of the properties that are not quantities, which always include the version of Kubernetes.
+    /// The values of the properties that are not quantities, such as the version of Kubernetes.
     pub(crate) unreadable: BTreeMap<Arc<str>, Arc<str>>,
     /// The namespaces that the agent reports.
     pub(crate) namespaces: Namespaces,
@@ -148,12 +148,16 @@ impl Cluster {
         match (&old.namespaces, &self.namespaces) {
             (Namespaces::Unknown | Namespaces::Known(_), Namespaces::Uncollected) => NewNamespaces::All,
             (old, Namespaces::Known(now)) => {
-                let was = |name: &&Arc<str>| match old {
+                let was_usable = |name: &&Arc<str>| match old {
                     Namespaces::Uncollected => true,
                     Namespaces::Unknown => false,
                     Namespaces::Known(before) => before.contains(*name),
                 };
-                let new: Vec<&str> = now.iter().filter(|name| !was(name)).map(|name| &**name).collect();
+                let new: Vec<&str> = now
+                    .iter()
+                    .filter(|name| !was_usable(name))
+                    .map(|name| &**name)
+                    .collect();
                 match new.is_empty() {
                     true => NewNamespaces::None,
                     false => NewNamespaces::Some(new),

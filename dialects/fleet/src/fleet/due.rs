@@ -19,8 +19,8 @@ pub(super) fn of(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-/// The key of `placement`, which has lost a live binding, unless the placement is being deleted and releases
-/// all its bindings anyway.
+/// The key of `placement`, which has lost a live binding. `None` for a placement that does not exist, or that
+/// is being deleted and releases all its bindings anyway.
 pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
     let staying = fleet
         .placements
@@ -58,10 +58,10 @@ pub(super) fn cluster(
     } else if let Some(new) = new.filter(|new| !new.standing.leaving) {
         let better = new.improves_on(old, fleet.limits);
         let changed = old.map(|old| new.changed_properties(old)).unwrap_or_default();
-        let spaces = old.map(|old| new.new_namespaces(old)).unwrap_or_default();
-        if better || !changed.is_empty() || !spaces.is_none() {
+        let new_namespaces = old.map(|old| new.new_namespaces(old)).unwrap_or_default();
+        if better || !changed.is_empty() || !new_namespaces.is_none() {
             let concerned = |key: &Key, record: &PlacementRecord| {
-                better || uses(record, &changed) || spaces.concern(&key.namespace)
+                better || uses(record, &changed) || new_namespaces.concern(&key.namespace)
             };
             let wanting = fleet
                 .placements

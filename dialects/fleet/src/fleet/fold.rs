@@ -138,17 +138,17 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
     let entry = new.as_ref().map(|(parent, record)| (parent, record));
     let old = place(&mut fleet.bindings, &mut fleet.parents, key, entry);
     let mut targets = Vec::new();
-    for (side, up) in [(&old, false), (&new, true)] {
+    for (side, is_added) in [(&old, false), (&new, true)] {
         let Some((parent, record)) = side.as_ref().filter(|(_, record)| record.live()) else {
             continue;
         };
         let entry = (Arc::clone(&record.cluster), parent.clone(), Arc::clone(&key.name));
-        if up {
+        if is_added {
             fleet.on_cluster.insert(entry);
         } else {
             fleet.on_cluster.remove(&entry);
         }
-        count(fleet, parent, &record.cluster, up);
+        count(fleet, parent, &record.cluster, is_added);
         targets.push(Arc::clone(&record.cluster));
     }
     targets.dedup();
@@ -177,24 +177,24 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
     }
 }
 
-/// Adds one live binding of `placement` on `cluster` to the counts, or removes it.
-fn count(fleet: &mut Fleet, placement: &Key, cluster: &Arc<str>, up: bool) {
+/// Adds one live binding of `placement` on `cluster` to the counts if `is_added` is set, or removes it.
+fn count(fleet: &mut Fleet, placement: &Key, cluster: &Arc<str>, is_added: bool) {
     let live = fleet.held.get(placement).copied().unwrap_or(0);
-    let on = fleet.tally.get(cluster).copied().unwrap_or(0);
-    let (live, on) = if up {
-        (live + 1, on + 1)
+    let on_cluster = fleet.tally.get(cluster).copied().unwrap_or(0);
+    let (live, on_cluster) = if is_added {
+        (live + 1, on_cluster + 1)
     } else {
-        (live.saturating_sub(1), on.saturating_sub(1))
+        (live.saturating_sub(1), on_cluster.saturating_sub(1))
     };
     if live == 0 {
         fleet.held.remove(placement);
     } else {
         fleet.held.insert(placement.clone(), live);
     }
-    if on == 0 {
+    if on_cluster == 0 {
         fleet.tally.remove(cluster);
     } else {
-        fleet.tally.insert(Arc::clone(cluster), on);
+        fleet.tally.insert(Arc::clone(cluster), on_cluster);
     }
 }
 

@@ -171,7 +171,7 @@ pub(crate) enum Hold {
     /// Resources should be on the cluster.
     Live,
     /// The binding is Unscheduled: the rollout will remove it.
-    LetGo,
+    Unscheduled,
     /// The binding is being deleted, while resources are cleaned up.
     Deleted,
     /// The binding is being deleted, and only the scheduler's finalizer is left.
@@ -238,7 +238,7 @@ impl BindingRecord {
         let finalizers = self.object.meta().finalizers();
         match (self.deleting(), self.state) {
             (false, State::Scheduled | State::Bound) => Hold::Live,
-            (false, State::Unscheduled) => Hold::LetGo,
+            (false, State::Unscheduled) => Hold::Unscheduled,
             (true, _) if matches!(finalizers, [only] if **only == *BINDING_FINALIZER) => Hold::Released,
             (true, _) => Hold::Deleted,
         }

@@ -38,10 +38,10 @@ fn capacity(fleet: &Fleet, cluster: &Cluster) -> Vec<Quantities> {
             let amount = cluster.properties.get(property.as_str())?;
             Some(amount.exact.units())
         };
-        let (limit, left) = (amount("allocatable")?, amount("available")?);
+        let (limit, available) = (amount("allocatable")?, amount("available")?);
         Some(Quantities {
             name,
-            used: limit.saturating_sub(left).max(0) / unit,
+            used: limit.saturating_sub(available).max(0) / unit,
             limit: Some(limit / unit),
         })
     };
@@ -120,13 +120,14 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
         Mode::Number(number) => i64::try_from(*number).ok(),
         Mode::Fixed(names) => i64::try_from(names.len()).ok(),
     });
-    let have = placed.iter().filter(|place| !place.leaving).count();
-    let short = wanted.is_some_and(|wanted| i64::try_from(have).is_ok_and(|have| have < wanted));
+    let place_count = placed.iter().filter(|place| !place.leaving).count();
+    let is_short =
+        wanted.is_some_and(|wanted| i64::try_from(place_count).is_ok_and(|place_count| place_count < wanted));
     let phase = match () {
         () if record.deleting() => Phase::Releasing,
-        () if have == 0 && wanted != Some(0) => Phase::Pending,
+        () if place_count == 0 && wanted != Some(0) => Phase::Pending,
         () if record.policy.is_err() => Phase::Invalid,
-        () if short => Phase::Partial,
+        () if is_short => Phase::Partial,
         () => Phase::Bound,
     };
     DemandView {

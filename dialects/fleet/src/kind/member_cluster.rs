@@ -235,7 +235,8 @@ impl Kind for MemberClusterKind {
     }
 }
 
-/// Validates an RFC 1123 subdomain, which must also be short for the reason in `because`.
+/// Validates that `name` is an RFC 1123 subdomain of at most [`LONGEST_NAME`] characters; `because` is the
+/// reason for this limit.
 pub(super) fn short_subdomain(name: &str, because: &str) -> Result<(), NameError> {
     berth_apimachinery::name::dns_subdomain(name)?;
     if name.len() > LONGEST_NAME {

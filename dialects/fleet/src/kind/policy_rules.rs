@@ -150,7 +150,7 @@ impl Bounds {
     /// Adds one more requirement.
     fn add(&mut self, operator: &str, value: Quantity) -> Result<(), String> {
         let tighter = |known: Option<(Quantity, bool)>, new: (Quantity, bool), lower: bool| match known {
-            Some((known, open)) if known == new.0 => (known, open && new.1),
+            Some((known, inclusive)) if known == new.0 => (known, inclusive && new.1),
             Some(known) if (known.0 > new.0) == lower => known,
             _ => new,
         };
@@ -176,10 +176,10 @@ impl Bounds {
         if let Some(equal) = self.equal {
             let below = self
                 .low
-                .is_some_and(|(low, open)| equal < low || (equal == low && !open));
+                .is_some_and(|(low, inclusive)| equal < low || (equal == low && !inclusive));
             let above = self
                 .high
-                .is_some_and(|(high, open)| equal > high || (equal == high && !open));
+                .is_some_and(|(high, inclusive)| equal > high || (equal == high && !inclusive));
             if below || above {
                 return Some(format!("{equal} is outside the other bounds on this property"));
             }
@@ -187,10 +187,10 @@ impl Bounds {
                 return Some(format!("no value is both equal and unequal to {equal}"));
             }
         }
-        let ((low, low_open), (high, high_open)) = (self.low?, self.high?);
+        let ((low, low_inclusive), (high, high_inclusive)) = (self.low?, self.high?);
         // A range that only `Ne` makes empty is accepted and matches no value, as in KubeFleet.
-        let nothing = low > high || (low == high && !(low_open && high_open));
-        nothing.then(|| format!("no value is between {low} and {high} as the bounds on this property ask"))
+        let is_empty = low > high || (low == high && !(low_inclusive && high_inclusive));
+        is_empty.then(|| format!("no value is between {low} and {high} as the bounds on this property ask"))
     }
 }
 
@@ -263,7 +263,7 @@ fn toleration_shape(toleration: &Toleration, path: &str, errors: &mut Vec<FieldE
     }
 }
 
-/// A toleration in the form of an error.
+/// A toleration as the value in an error.
 pub(super) fn shown(toleration: &Toleration) -> Value {
     serde_json::to_value(toleration).unwrap_or_default()
 }

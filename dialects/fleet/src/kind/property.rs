@@ -12,9 +12,10 @@ pub(super) fn check_name(name: &str, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Validates the name of a property. It is a label key, or several parts with slashes between them:
-/// `kubernetes.azure.com/vm-sizes/Standard_D2s/count`. The first of several parts may be a DNS subdomain;
-/// every other part is a name.
+/// Validates the name of a property. A name with [`RESOURCE_PROPERTY_PREFIX`] continues with `total-`,
+/// `allocatable-` or `available-` and a resource. Any other name is a label key, or several parts with
+/// slashes between them: `kubernetes.azure.com/vm-sizes/Standard_D2s/count`. The first of several parts may
+/// be a DNS subdomain; every other part is a name.
 fn judge(name: &str) -> Result<(), String> {
     if let Some(resource) = name.strip_prefix(RESOURCE_PROPERTY_PREFIX) {
         let usage = resource.split_once('-').map(|(usage, _)| usage);

@@ -24,7 +24,7 @@ pub(super) struct RolloutStrategy {
     report_back_strategy: Option<ReportBackStrategy>,
 }
 
-/// A number of clusters, or a share of them from 0% to 100%.
+/// The pattern of a number of clusters, or of a share from 0% to 100%.
 const CLUSTERS: &str = "^((100|[0-9]{1,2})%|[0-9]+)$";
 
 /// The pace of a rolling update.

@@ -51,9 +51,9 @@ pub(super) fn drop_finalizer(object: &mut Value, finalizer: &str) -> bool {
     };
     let before = list.len();
     list.retain(|entry| entry.as_str() != Some(finalizer));
-    let found = list.len() < before;
+    let is_found = list.len() < before;
     if list.is_empty() {
         metadata.remove("finalizers");
     }
-    found
+    is_found
 }

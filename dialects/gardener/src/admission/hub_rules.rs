@@ -1,5 +1,5 @@
-//! The writes for which a hub must call the webhook: updates of a Shoot's Seed, deletions of a Shoot that
-//! moves, changes of a Project's allowed tolerations, and all creations of Shoots.
+//! The writes for which a hub must call the webhook: updates of a Shoot's `spec.seedName`, deletions of a
+//! Shoot that moves, and changes of a Project's allowed tolerations.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

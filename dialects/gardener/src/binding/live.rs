@@ -34,11 +34,11 @@ pub(super) fn problems(
             "a control plane that sleeps or wakes up cannot move while it runs (spec.hibernation)".to_owned(),
         );
     }
-    let [was, is] = [from, to].map(|row| row.record.seed.spec.provider.r#type.as_str());
-    if was != is {
+    let [from_type, to_type] = [from, to].map(|row| row.record.seed.spec.provider.r#type.as_str());
+    if from_type != to_type {
         problems.push(format!(
-            "a control plane moves while it runs between seeds of one provider type only, and seed \"{}\" is of \"{was}\", seed \
-             \"{}\" of \"{is}\"",
+            "a control plane moves while it runs between seeds of one provider type only, and seed \"{}\" is of \"{from_type}\", seed \
+             \"{}\" of \"{to_type}\"",
             from.name, to.name
         ));
     }
@@ -57,11 +57,11 @@ fn is_true(raw: &Value, name: &str) -> bool {
 
 /// The problem if the seeds do not report one common version of Gardener.
 fn versions(from: &Row, to: &Row) -> Option<String> {
-    let [was, is] = [from, to].map(|row| version(row.record.seed.status.gardener.as_ref()));
-    if !was.is_empty() && was == is {
+    let [from_version, to_version] = [from, to].map(|row| version(row.record.seed.status.gardener.as_ref()));
+    if !from_version.is_empty() && from_version == to_version {
         return None;
     }
-    let words = |version: &str| match version {
+    let statement = |version: &str| match version {
         "" => "says none".to_owned(),
         version => format!("has {version}"),
     };
@@ -69,9 +69,9 @@ fn versions(from: &Row, to: &Row) -> Option<String> {
         "a control plane moves while it runs between seeds of one version of Gardener only (status.gardener.version), and seed \
          \"{}\" {}, seed \"{}\" {}",
         from.name,
-        words(was),
+        statement(from_version),
         to.name,
-        words(is)
+        statement(to_version)
     ))
 }
 
@@ -81,8 +81,8 @@ fn version(gardener: Option<&Gardener>) -> &str {
 
 /// The problem if the regions of the seeds are further apart than the ConfigMap with the distances allows.
 fn distance(fleet: &Fleet, from: &Row, to: &Row, wants: &Wants) -> Option<String> {
-    let [was, is] = [from, to].map(|row| row.record.seed.spec.provider.region.as_str());
-    let why = match fleet.apart(wants, was, is) {
+    let [from_region, to_region] = [from, to].map(|row| row.record.seed.spec.provider.region.as_str());
+    let reason = match fleet.apart(wants, from_region, to_region) {
         RegionDistance::Near => return None,
         // On a hub Berth reads no ConfigMaps: Gardener's own API server checks the distance there.
         RegionDistance::NoMap if fleet.on_hub => return None,
@@ -96,7 +96,7 @@ fn distance(fleet: &Fleet, from: &Row, to: &Row, wants: &Wants) -> Option<String
         ),
     };
     Some(format!(
-        "a control plane moves while it runs between near regions only, and from \"{was}\" to \"{is}\" {why}; the annotation \
+        "a control plane moves while it runs between near regions only, and from \"{from_region}\" to \"{to_region}\" {reason}; the annotation \
          {ALLOW_DISTANT_REGIONS}=true allows it all the same"
     ))
 }

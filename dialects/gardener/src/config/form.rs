@@ -1,5 +1,5 @@
 //! Gardener's configuration file, field by field. As in Gardener's own defaulting, an empty string counts as
-//! absent.
+//! absent, except in a duration, where it is an error.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

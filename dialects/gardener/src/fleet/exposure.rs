@@ -32,8 +32,8 @@ impl Exposure {
     }
 }
 
-/// Adds the requirements of its ExposureClass to the raw Shoot `new`. Returns contradictions as errors. The
-/// kind refuses values of a wrong type.
+/// Adds the requirements of the ExposureClass that the raw Shoot `new` names to this Shoot. Returns
+/// contradictions as errors. The kind refuses values of a wrong type.
 pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
     let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) else {
         return Vec::new();
@@ -52,8 +52,8 @@ pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
     {
         errors.extend(labels(selector, &class.selector["matchLabels"]));
         for list in ["matchExpressions", "providerTypes"] {
-            for one in class.selector[list].as_array().into_iter().flatten() {
-                push(selector, list, one);
+            for item in class.selector[list].as_array().into_iter().flatten() {
+                push(selector, list, item);
             }
         }
     }
@@ -70,7 +70,7 @@ pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
     errors
 }
 
-/// Adds the labels that the class requires to the `selector` of a Shoot.
+/// Adds the labels that the class requires to the `selector` of a Shoot. Returns contradictions as errors.
 fn labels(selector: &mut Map<String, Value>, class: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in class.as_object().into_iter().flatten() {
@@ -92,16 +92,16 @@ fn labels(selector: &mut Map<String, Value>, class: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Adds `one` to the list at `list`, which may be missing, unless it is there already.
-fn push(parent: &mut Map<String, Value>, list: &str, one: &Value) {
+/// Adds `item` to the list at `list`, which may be missing, unless it is there already.
+fn push(parent: &mut Map<String, Value>, list: &str, item: &Value) {
     let list = parent.entry(list).or_insert(Value::Null);
     if list.is_null() {
         *list = Value::Array(Vec::new());
     }
     if let Some(list) = list.as_array_mut()
-        && !list.contains(one)
+        && !list.contains(item)
     {
-        list.push(one.clone());
+        list.push(item.clone());
     }
 }
 

@@ -70,11 +70,14 @@ impl Fleet {
         let after = resident.as_ref().map_or(&none, |resident| &resident.seats);
         let (mut targets, freed) = self.move_seats(before, after);
 
-        let was = old.as_ref().and_then(|resident| resident.record.as_ref());
-        let is = resident.as_ref().and_then(|resident| resident.record.as_ref());
-        let waits = is.is_some_and(|record| record.waits());
-        let is_due =
-            waits && !was.is_some_and(|was| was.waits() && is.is_some_and(|is| is.wants == was.wants));
+        let old_record = old.as_ref().and_then(|resident| resident.record.as_ref());
+        let new_record = resident.as_ref().and_then(|resident| resident.record.as_ref());
+        let waits = new_record.is_some_and(|record| record.waits());
+        let is_due = waits
+            && !old_record.is_some_and(|old_record| {
+                old_record.waits()
+                    && new_record.is_some_and(|new_record| new_record.wants == old_record.wants)
+            });
         if waits {
             self.waiting.insert(key.clone());
         } else {
@@ -138,20 +141,20 @@ impl Fleet {
         }
     }
 
-    /// Moves a shoot from its seats `before` to `after`. Returns the seeds whose count changed, and whether
-    /// a full seed got room.
+    /// Moves a shoot from its seats `before` to `after`. Returns the existing seeds whose count changed, and
+    /// whether a full seed got room.
     fn move_seats(&mut self, before: &Seats, after: &Seats) -> (Vec<Arc<str>>, bool) {
         let mut touched = Vec::new();
         let mut freed = false;
-        let left = before
+        let removed = before
             .names()
             .filter(|name| !after.names().any(|other| other == *name))
             .map(|name| (name, -1));
-        let joined = after
+        let added = after
             .names()
             .filter(|name| !before.names().any(|other| other == *name))
             .map(|name| (name, 1));
-        for (name, step) in left.chain(joined) {
+        for (name, step) in removed.chain(added) {
             let count = self.seats.get(name).copied().unwrap_or(0) + step;
             if count == 0 {
                 self.seats.remove(name);
@@ -186,7 +189,7 @@ impl Fleet {
         let rules = self.rules();
         let is_modern = |row: &Row| usize::from(row.facts.modern);
         self.modern += row.as_ref().map_or(0, is_modern);
-        let same = match (self.place(&key.name), row) {
+        let is_unchanged = match (self.place(&key.name), row) {
             (Ok(place), Some(row)) => {
                 let old = self.rows.set(place, row);
                 self.modern -= is_modern(&old);
@@ -203,17 +206,17 @@ impl Fleet {
             }
             (Err(_), None) => true,
         };
-        let decide = if same {
+        let decide = if is_unchanged {
             AffectedDemands::None
         } else {
             self.all_waiting()
         };
         // If the rules change, readiness and visibility change for every seed.
-        let alone = self.rules() == rules;
+        let has_same_rules = self.rules() == rules;
         Consequences {
             demands: decide.clone(),
             decide,
-            targets: alone.then(|| vec![Arc::clone(&key.name)]),
+            targets: has_same_rules.then(|| vec![Arc::clone(&key.name)]),
         }
     }
 
@@ -232,7 +235,7 @@ impl Fleet {
         if old == profile {
             return Consequences::nothing();
         }
-        self.due_that(|wants| self.root_of(&wants.namespace, &wants.profile) == Some(&*key.name))
+        self.due_where(|wants| self.root_of(&wants.namespace, &wants.profile) == Some(&*key.name))
     }
 
     fn take_own_profile(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
@@ -251,7 +254,7 @@ impl Fleet {
         if old == profile {
             return Consequences::nothing();
         }
-        self.due_that(|wants| {
+        self.due_where(|wants| {
             let (kind, name) = &wants.profile;
             kind == NAMESPACED_CLOUD_PROFILE && *name == *key.name && *wants.namespace == *key.namespace
         })
@@ -331,7 +334,7 @@ impl Fleet {
             .chain(&project)
             .map(|project| &project.namespace)
             .collect();
-        self.due_that(|wants| grounds.iter().any(|ground| ***ground == *wants.namespace))
+        self.due_where(|wants| grounds.iter().any(|ground| ***ground == *wants.namespace))
     }
 
     /// Removes the claim of a project to its namespace.
@@ -346,7 +349,7 @@ impl Fleet {
     }
 
     /// Makes waiting shoots due if `concerns` returns true for their requirements.
-    fn due_that(&self, concerns: impl Fn(&Wants) -> bool) -> Consequences {
+    fn due_where(&self, concerns: impl Fn(&Wants) -> bool) -> Consequences {
         let waiting = self
             .waiting
             .iter()

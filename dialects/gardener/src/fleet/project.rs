@@ -122,7 +122,8 @@ impl Fleet {
     }
 
     /// Whether shoots in `namespace` may have `toleration`: the configuration or their project allows it; or
-    /// they have no project, and the taint is not the taint of protected seeds.
+    /// they have no project, and the taint is not the taint of protected seeds. Shoots in the garden's
+    /// namespace may always tolerate protected seeds.
     pub(crate) fn may_tolerate(&self, namespace: &str, toleration: &Toleration) -> bool {
         let protects = toleration.key == PROTECTED_TAINT;
         if protects && namespace == GARDEN_NAMESPACE {

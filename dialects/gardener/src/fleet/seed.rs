@@ -46,9 +46,9 @@ pub(crate) struct Facts {
     pub(crate) visible: ByRules<bool>,
     /// Whether shoots on the seed get DNS records.
     pub(crate) dns: bool,
-    /// The provider type.
+    /// The provider type, as a number of [`Names::providers`].
     pub(crate) provider: u32,
-    /// The region.
+    /// The region, as a number of [`Names::regions`].
     pub(crate) region: u32,
     /// Number of shoots that fit on the seed; `None` is unlimited.
     pub(crate) limit: Option<i64>,
@@ -58,7 +58,7 @@ pub(crate) struct Facts {
     pub(crate) defaults: [Range; 3],
     /// The default ranges that overlap with a reserved range, as bits.
     pub(crate) reserved: u32,
-    /// The labels.
+    /// The labels, as pairs of numbers of [`Names::labels`].
     pub(crate) labels: Arc<[(u32, u32)]>,
     /// The taints that require a toleration.
     pub(crate) taints: ByRules<Arc<[SeedTaint]>>,
@@ -163,7 +163,7 @@ impl Row {
         })
     }
 
-    /// Whether the shoot fits, if its `own` seats on the seed are not counted.
+    /// Whether the seed has room for a shoot whose `own` seats on the seed are not counted.
     pub(crate) fn has_room(&self, own: i64) -> bool {
         self.facts.limit.is_none_or(|limit| self.used - own < limit)
     }
@@ -179,9 +179,9 @@ pub(crate) fn unready(seed: &Seed, rules: Rules) -> Option<(&'static str, &str)>
     ["GardenletReady", "Bootstrapped", "BackupBucketsReady"]
         .into_iter()
         .find_map(|name| {
-            let found = condition(&seed.status.conditions, name);
-            let status = found.map_or("", |condition| condition.status.as_str());
-            (is_required(name, found.is_some()) && status != "True").then_some((name, status))
+            let known = condition(&seed.status.conditions, name);
+            let status = known.map_or("", |condition| condition.status.as_str());
+            (is_required(name, known.is_some()) && status != "True").then_some((name, status))
         })
 }
 

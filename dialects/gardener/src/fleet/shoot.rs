@@ -49,7 +49,7 @@ pub(crate) struct Wants {
     pub(crate) testing: bool,
     /// Whether the shoot needs DNS records.
     pub(crate) dns: bool,
-    /// Whether the shoot has a domain with unmanaged records.
+    /// Whether the shoot has DNS settings with unmanaged records.
     pub(crate) unmanaged: bool,
     /// The shoot's own domain.
     pub(crate) domain: Option<String>,
@@ -130,7 +130,7 @@ impl Wants {
     /// Reads the requirements of `shoot`, which has this namespace and name.
     ///
     /// # Errors
-    /// The problem of its selector.
+    /// The problem of the seed selector.
     pub(crate) fn read((namespace, name): (&str, &str), shoot: &Shoot) -> Result<Self, String> {
         let spec = &shoot.spec;
         let selector = spec.seed_selector.clone().unwrap_or_default();

@@ -115,7 +115,7 @@ pub struct Gardener {
     pub version: String,
 }
 
-/// The status of the condition `name`.
+/// The condition of the type `name`.
 #[must_use]
 pub fn condition<'a>(conditions: &'a [Condition], name: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.r#type == name)
@@ -139,7 +139,7 @@ pub(crate) fn immutable(errors: &mut Vec<FieldError>, path: &str, old: Option<&s
     }
 }
 
-/// Refuses texts that are not a CIDR.
+/// Refuses a text that is not a CIDR.
 pub(crate) fn cidr(errors: &mut Vec<FieldError>, path: &str, text: Option<&str>) {
     if let Some(text) = text
         && let Err(problem) = Range::parse(text)
@@ -164,14 +164,14 @@ pub(crate) fn ip_families(errors: &mut Vec<FieldError>, path: &str, families: &[
 pub(crate) fn of_families(
     errors: &mut Vec<FieldError>,
     families: &[String],
-    given: &[(&'static str, Option<&str>)],
+    ranges: &[(&'static str, Option<&str>)],
 ) {
     if families.iter().any(|family| !FAMILIES.contains(&family.as_str())) {
         // Invalid families are reported elsewhere, and the intended ones are unknown.
         return;
     }
     let families = Families::of(families.iter().map(String::as_str));
-    for (path, text) in given {
+    for (path, text) in ranges {
         let Some(text) = text else { continue };
         // A value that is not a CIDR is reported elsewhere.
         if Range::parse(text).is_ok_and(|range| !families.admit(range)) {
@@ -185,8 +185,8 @@ pub(crate) fn of_families(
 }
 
 /// Refuses ranges that overlap with a range that Gardener reserves.
-pub(crate) fn unreserved(errors: &mut Vec<FieldError>, given: &[(&'static str, Option<&str>)]) {
-    for (path, text) in given {
+pub(crate) fn unreserved(errors: &mut Vec<FieldError>, ranges: &[(&'static str, Option<&str>)]) {
+    for (path, text) in ranges {
         let Some(text) = text else { continue };
         if let Some(purpose) = Range::parse(text).ok().and_then(Range::reserved_for) {
             let detail = format!("must not meet {purpose}");
@@ -196,9 +196,9 @@ pub(crate) fn unreserved(errors: &mut Vec<FieldError>, given: &[(&'static str, O
 }
 
 /// Refuses ranges that overlap. A value that is not a CIDR is reported elsewhere.
-pub(crate) fn disjoint(errors: &mut Vec<FieldError>, given: &[(&'static str, Option<&str>)]) {
+pub(crate) fn disjoint(errors: &mut Vec<FieldError>, ranges: &[(&'static str, Option<&str>)]) {
     let mut earlier: Vec<(&str, &str, Range)> = Vec::new();
-    for (path, text) in given {
+    for (path, text) in ranges {
         let Some((text, range)) = text.and_then(|text| Some((text, Range::parse(text).ok()?))) else {
             continue;
         };
@@ -212,7 +212,7 @@ pub(crate) fn disjoint(errors: &mut Vec<FieldError>, given: &[(&'static str, Opt
     }
 }
 
-/// The first two numbers of a version of Kubernetes: 1 and 34 of `1.34.1`.
+/// The first two numbers of a version, which may begin with `v`: 1 and 34 of `1.34.1`.
 pub(crate) fn minor_version(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.strip_prefix('v').unwrap_or(text).split('.');
     let mut number = || numbers.next()?.parse().ok();

@@ -1,5 +1,5 @@
-//! Kinds of a garden that decisions do not read (docs/systems/gardener.md, "API objects"). Their objects are
-//! stored unchanged, so that all manifests of a garden can be applied.
+//! Kinds of a garden whose objects are stored unchanged, so that all manifests of a garden can be applied
+//! (docs/systems/gardener.md, "API objects"). Of these kinds, decisions read only ManagedSeed.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::names::{GROUP, MANAGED_SEEDS, VERSION};
 
-/// The version of all groups except the core one.
+/// The version of the groups `security.gardener.cloud` and `seedmanagement.gardener.cloud`.
 const ALPHA: &str = "v1alpha1";
 
 /// A kind whose objects are stored unchanged.

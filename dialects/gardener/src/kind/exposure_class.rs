@@ -1,4 +1,4 @@
-//! ExposureClass: the way to reach control planes of shoots, and the seeds that support it
+//! ExposureClass: a way to reach the control planes of shoots, and the seeds that support this way
 //! (docs/systems/gardener.md, "Exposure classes").
 
 use berth_apimachinery::{

@@ -135,7 +135,7 @@ mod tests {
         json!({"metadata": {"name": "mine", "namespace": "garden-dev"}, "spec": {"parent": parent}})
     }
 
-    fn told(old: Option<&Value>, new: &Value) -> Vec<String> {
+    fn errors_of(old: Option<&Value>, new: &Value) -> Vec<String> {
         let write = Write {
             via: if old.is_some() { Via::Update } else { Via::Create },
             old,
@@ -150,13 +150,16 @@ mod tests {
     }
 
     #[test]
-    fn the_parent_is_a_cloud_profile_and_stays_it() {
+    fn the_parent_is_a_cloud_profile_and_immutable() {
         let aws = profile(&json!({"name": "aws"}));
-        assert!(told(None, &aws).is_empty());
-        let named = profile(&json!({"kind": "CloudProfile", "name": "aws"}));
-        assert!(told(Some(&named), &aws).is_empty(), "the kind is the default");
+        assert!(errors_of(None, &aws).is_empty());
+        let with_kind = profile(&json!({"kind": "CloudProfile", "name": "aws"}));
+        assert!(
+            errors_of(Some(&with_kind), &aws).is_empty(),
+            "the kind is the default"
+        );
         assert_eq!(
-            told(Some(&named), &profile(&json!({"name": "gcp"}))),
+            errors_of(Some(&with_kind), &profile(&json!({"name": "gcp"}))),
             ["spec.parent: Invalid value: \"gcp\": field is immutable"]
         );
         for bad in [
@@ -164,16 +167,16 @@ mod tests {
             json!({"name": ""}),
             json!({"kind": "NamespacedCloudProfile", "name": "other"}),
         ] {
-            assert!(!told(None, &profile(&bad)).is_empty(), "{bad}");
+            assert!(!errors_of(None, &profile(&bad)).is_empty(), "{bad}");
         }
     }
 
     #[test]
-    fn what_gardener_stores_before_it_has_made_the_profile_is_taken() {
+    fn a_status_that_gardener_has_not_merged_yet_is_valid() {
         let mut new = profile(&json!({"kind": "CloudProfile", "name": "aws"}));
         new["status"] = json!({"cloudProfileSpec": {
             "kubernetes": {}, "machineImages": null, "machineTypes": null, "regions": null, "type": "",
         }});
-        assert_eq!(told(None, &new), [""; 0]);
+        assert_eq!(errors_of(None, &new), [""; 0]);
     }
 }

@@ -117,8 +117,8 @@ static DEFINITION: Definition = Definition {
     )
 };
 
-/// The most characters in a project's name.
-const NAME_LENGTH: usize = 10;
+/// The maximum length of a project's name.
+const MAX_NAME_LENGTH: usize = 10;
 
 /// The kind Project.
 #[derive(Clone, Copy, Debug)]
@@ -146,8 +146,8 @@ impl Kind for ProjectKind {
             .and_then(Value::as_str)
             .unwrap_or_default();
         let mut errors = Vec::new();
-        if name.len() > NAME_LENGTH {
-            let detail = format!("must be no more than {NAME_LENGTH} characters");
+        if name.len() > MAX_NAME_LENGTH {
+            let detail = format!("must be no more than {MAX_NAME_LENGTH} characters");
             errors.push(FieldError::invalid("metadata.name", name, detail));
         }
         if let Some(namespace) = project.spec.namespace.as_deref() {
@@ -186,29 +186,38 @@ fn check_namespace(errors: &mut Vec<FieldError>, namespace: &str) {
     }
 }
 
-fn check_tolerations(errors: &mut Vec<FieldError>, of_project: &ProjectTolerations) {
+fn check_tolerations(errors: &mut Vec<FieldError>, project_tolerations: &ProjectTolerations) {
     const DEFAULTS: &str = "spec.tolerations.defaults";
-    tolerations(errors, DEFAULTS, &of_project.defaults);
-    tolerations(errors, "spec.tolerations.whitelist", &of_project.whitelist);
-    for (index, default) in of_project.defaults.iter().enumerate() {
-        if !of_project.whitelist.iter().any(|allowed| allowed.allows(default)) {
+    tolerations(errors, DEFAULTS, &project_tolerations.defaults);
+    tolerations(
+        errors,
+        "spec.tolerations.whitelist",
+        &project_tolerations.whitelist,
+    );
+    for (index, default) in project_tolerations.defaults.iter().enumerate() {
+        if !project_tolerations
+            .whitelist
+            .iter()
+            .any(|allowed| allowed.allows(default))
+        {
             let detail = "must be in spec.tolerations.whitelist, too";
             errors.push(FieldError::forbidden(format!("{DEFAULTS}[{index}]"), detail));
         }
     }
 }
 
-/// Adds the toleration of protected seeds, which Gardener's own shoots have.
+/// Adds the toleration of protected seeds to the default and to the allowed tolerations: Gardener's own
+/// shoots have this toleration.
 fn tolerate_protected(spec: &mut Map<String, Value>) {
     let Some(tolerations) = child(spec, "tolerations") else {
         return;
     };
-    for list in ["defaults", "whitelist"] {
-        fill(tolerations, list, json!([]));
-        let Some(list) = tolerations.get_mut(list).and_then(Value::as_array_mut) else {
+    for field in ["defaults", "whitelist"] {
+        fill(tolerations, field, json!([]));
+        let Some(list) = tolerations.get_mut(field).and_then(Value::as_array_mut) else {
             continue;
         };
-        if !list.iter().any(|one| one["key"] == PROTECTED_TAINT) {
+        if !list.iter().any(|toleration| toleration["key"] == PROTECTED_TAINT) {
             list.push(json!({"key": PROTECTED_TAINT}));
         }
     }
@@ -224,7 +233,7 @@ mod tests {
         json!({"metadata": {"name": "dev"}, "spec": spec})
     }
 
-    fn written(old: Option<&Value>, new: &Value) -> (Value, Vec<String>) {
+    fn prepare_and_validate(old: Option<&Value>, new: &Value) -> (Value, Vec<String>) {
         let write = Write {
             via: if old.is_some() { Via::Update } else { Via::Create },
             old,
@@ -242,7 +251,7 @@ mod tests {
     fn a_default_toleration_is_one_that_is_allowed() {
         let errors = |defaults: Value, whitelist: Value| {
             let spec = json!({"tolerations": {"defaults": defaults, "whitelist": whitelist}});
-            written(None, &project(&spec)).1
+            prepare_and_validate(None, &project(&spec)).1
         };
         let gpu = || json!([{"key": "gpu", "value": "a100"}]);
         assert!(errors(gpu(), gpu()).is_empty());
@@ -268,35 +277,35 @@ mod tests {
 
     #[test]
     fn the_project_of_garden_tolerates_protected_seeds() {
-        let (garden, errors) = written(None, &project(&json!({"namespace": "garden"})));
+        let (garden, errors) = prepare_and_validate(None, &project(&json!({"namespace": "garden"})));
         assert_eq!(errors, [""; 0]);
         let protected = json!([{"key": "seed.gardener.cloud/protected"}]);
         assert_eq!(
             garden["spec"]["tolerations"],
             json!({"defaults": protected, "whitelist": protected})
         );
-        assert_eq!(written(None, &garden).0, garden);
-        let (other, _) = written(None, &project(&json!({"namespace": "garden-dev"})));
+        assert_eq!(prepare_and_validate(None, &garden).0, garden);
+        let (other, _) = prepare_and_validate(None, &project(&json!({"namespace": "garden-dev"})));
         assert_eq!(other["spec"], json!({"namespace": "garden-dev"}));
     }
 
     #[test]
     fn namespace_and_owner_stay() {
         let old = project(&json!({"namespace": "garden-dev", "owner": {"name": "ann"}}));
-        assert!(written(Some(&old), &old).1.is_empty());
+        assert!(prepare_and_validate(Some(&old), &old).1.is_empty());
         assert_eq!(
-            written(Some(&old), &project(&json!({"namespace": "garden-x"}))).1,
+            prepare_and_validate(Some(&old), &project(&json!({"namespace": "garden-x"}))).1,
             [
                 "spec.namespace: Invalid value: \"garden-x\": field is immutable",
                 "spec.owner: Forbidden: the owner cannot be taken away",
             ]
         );
         assert_eq!(
-            written(None, &project(&json!({"namespace": "dev"}))).1,
+            prepare_and_validate(None, &project(&json!({"namespace": "dev"}))).1,
             ["spec.namespace: Invalid value: \"dev\": must start with garden-"]
         );
         let long = json!({"metadata": {"name": "development"}, "spec": {}});
-        assert_eq!(written(None, &long).1.len(), 1);
+        assert_eq!(prepare_and_validate(None, &long).1.len(), 1);
     }
 
     #[test]

@@ -51,13 +51,13 @@ impl Kind for SeedKind {
     }
 }
 
-/// Makes a seed visible to the scheduler by default. If it has the deprecated taint and no scheduling
-/// settings, nothing is set: the rules in force decide (docs/systems/gardener.md, "Seed").
+/// Makes a seed without scheduling settings visible to the scheduler. A seed with the deprecated taint is not
+/// changed: the rules in force decide whether it is visible (docs/systems/gardener.md, "Seed").
 fn default_visibility(root: &mut serde_json::Map<String, Value>) {
     let Some(spec) = root.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
-    let tainted = spec
+    let has_taint = spec
         .get("taints")
         .and_then(Value::as_array)
         .is_some_and(|taints| {
@@ -65,19 +65,19 @@ fn default_visibility(root: &mut serde_json::Map<String, Value>) {
                 .iter()
                 .any(|taint| taint.get("key").and_then(Value::as_str) == Some(INVISIBLE_TAINT))
         });
-    if tainted {
+    if has_taint {
         return;
     }
     let Some(settings) = child(spec, "settings") else {
         return;
     };
-    let bare = settings.get("scheduling").is_none_or(Value::is_null);
-    if bare && let Some(scheduling) = child(settings, "scheduling") {
+    let has_no_setting = settings.get("scheduling").is_none_or(Value::is_null);
+    if has_no_setting && let Some(scheduling) = child(settings, "scheduling") {
         fill(scheduling, "visible", true);
     }
 }
 
-/// Sets provider type and region as labels, for the seed selectors of Shoots and of CloudProfiles.
+/// Sets the provider type and the region as labels, so that seed selectors can match them.
 fn default_labels(root: &mut serde_json::Map<String, Value>) {
     let text = |field| {
         root.get("spec")?

@@ -36,7 +36,7 @@ static DEFINITION: Definition = Definition {
     )
 };
 
-/// The subresource through which `spec.seedName` is written.
+/// The subresource that changes `spec.seedName`.
 pub const BINDING: &str = "binding";
 
 fn text(object: &Value, path: &str) -> String {
@@ -89,13 +89,13 @@ impl Kind for ShootKind {
             .and_then(|value| Some((view(self.schema(VERSION), value).ok()?, value)));
         errors.extend(rules::old_form(&shoot, old.as_ref().map(|(old, _)| old)));
         if let Some((old, old_value)) = old {
-            let changed = immutable::ShootUpdate {
+            let update = immutable::ShootUpdate {
                 old: &old,
                 new: &shoot,
                 old_value,
                 new_value: new,
             };
-            errors.extend(immutable::check(write.via, &changed));
+            errors.extend(immutable::check(write.via, &update));
         }
         errors
     }

@@ -1,4 +1,4 @@
-//! Sentences about ranges: of the spec and the status of a shoot, and of its seed.
+//! Sentences about the ranges of a shoot, in its spec and its status, and about the ranges of a seed.
 
 use crate::cidr::Range;
 use crate::filters::networks::{HELD, HELD_PAIRS};
@@ -17,30 +17,35 @@ fn default_texts(row: &Row) -> [Option<&str>; 3] {
     ]
 }
 
-/// The names of the ranges in `bits`.
-fn named(bits: u32) -> impl Iterator<Item = usize> {
+/// The indices of the ranges in `bits`.
+fn indices(bits: u32) -> impl Iterator<Item = usize> {
     (0..3).filter(move |bit| bits >> bit & 1 == 1)
 }
 
 /// The ranges of this kind in the status of the shoot, as text and parsed.
-fn held(wants: &Wants, kind: usize) -> impl Iterator<Item = (&str, Range)> {
-    let held = wants.held.iter();
-    held.flat_map(move |held| held.texts[kind].iter().zip(&held.networks[kind]))
+fn status_ranges(wants: &Wants, kind: usize) -> impl Iterator<Item = (&str, Range)> {
+    let status_ranges = wants.held.iter();
+    status_ranges
+        .flat_map(move |status_ranges| {
+            status_ranges.texts[kind]
+                .iter()
+                .zip(&status_ranges.networks[kind])
+        })
         .map(|(text, range)| (text.as_str(), *range))
 }
 
 pub(super) fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
-    let names = |bits| named(bits).map(|range| RANGES[range]).collect::<Vec<_>>();
-    let of_status = names(bits >> HELD);
+    let names = |bits| indices(bits).map(|range| RANGES[range]).collect::<Vec<_>>();
+    let status_names = names(bits >> HELD);
     let mut texts = Vec::new();
-    let own = names(bits);
-    if !own.is_empty() {
+    let spec_names = names(bits);
+    if !spec_names.is_empty() {
         let mut text = format!(
             "neither the shoot nor the seed's shootDefaults give a range for {}",
-            own.join(" and ")
+            spec_names.join(" and ")
         );
         let defaults = default_texts(row);
-        let foreign: Vec<&str> = named(bits).filter_map(|range| defaults[range]).collect();
+        let foreign: Vec<&str> = indices(bits).filter_map(|range| defaults[range]).collect();
         if !foreign.is_empty() {
             let families = wants.families.words();
             text.push_str(&format!(
@@ -50,10 +55,10 @@ pub(super) fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
         }
         texts.push(text);
     }
-    if !of_status.is_empty() {
+    if !status_names.is_empty() {
         texts.push(format!(
             "the shoot's status.networking has no range for {}",
-            of_status.join(" and ")
+            status_names.join(" and ")
         ));
     }
     texts.join(", ")
@@ -68,14 +73,14 @@ fn of_spec<'a>(kind: usize, row: &'a Row, wants: &'a Wants) -> (&'static str, &'
 }
 
 pub(super) fn reserved(bits: u32, row: &Row, wants: &Wants) -> String {
-    let spec = named(bits).map(|kind| {
+    let spec = indices(bits).map(|kind| {
         let (owner, text) = of_spec(kind, row, wants);
         let purpose = Range::of(Some(text)).reserved_for().unwrap_or_default();
         format!("{owner} {} {text} meets {purpose}", RANGES[kind])
     });
-    let status = named(bits >> HELD).filter_map(|kind| {
+    let status = indices(bits >> HELD).filter_map(|kind| {
         let (text, purpose) =
-            held(wants, kind).find_map(|(text, range)| Some((text, range.reserved_for()?)))?;
+            status_ranges(wants, kind).find_map(|(text, range)| Some((text, range.reserved_for()?)))?;
         let is_repeated = bits >> kind & 1 == 1 && of_spec(kind, row, wants).1 == text;
         (!is_repeated).then(|| format!("{} {text} in the shoot's status meets {purpose}", RANGES[kind]))
     });
@@ -84,7 +89,7 @@ pub(super) fn reserved(bits: u32, row: &Row, wants: &Wants) -> String {
 
 pub(super) fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
     let networks = &row.record.seed.spec.networks;
-    let seeds = [
+    let seed_ranges = [
         networks.nodes.as_deref().unwrap_or_default(),
         networks.pods.as_str(),
         networks.services.as_str(),
@@ -92,14 +97,14 @@ pub(super) fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
     let spec = pairs_of(pairs).map(|(shoot, seed)| {
         let (owner, text) = of_spec(shoot, row, wants);
         let of_shoot = format!("{owner} {} {text}", RANGES[shoot]);
-        format!("{of_shoot} and seed's {} {}", RANGES[seed], seeds[seed])
+        format!("{of_shoot} and seed's {} {}", RANGES[seed], seed_ranges[seed])
     });
     let status = pairs_of(pairs >> HELD_PAIRS).filter_map(|(shoot, seed)| {
         let other = row.facts.networks[seed];
-        let (text, _) = held(wants, shoot).find(|(_, range)| range.overlaps(other))?;
+        let (text, _) = status_ranges(wants, shoot).find(|(_, range)| range.overlaps(other))?;
         let is_repeated = pairs >> (shoot * 3 + seed) & 1 == 1 && of_spec(shoot, row, wants).1 == text;
         let of_shoot = format!("{} {text} in the shoot's status", RANGES[shoot]);
-        (!is_repeated).then(|| format!("{of_shoot} and seed's {} {}", RANGES[seed], seeds[seed]))
+        (!is_repeated).then(|| format!("{of_shoot} and seed's {} {}", RANGES[seed], seed_ranges[seed]))
     });
     let texts: Vec<String> = spec.chain(status).collect();
     format!("networks overlap: {}", texts.join(", "))

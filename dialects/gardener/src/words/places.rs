@@ -11,7 +11,7 @@ use crate::fleet::shoot::Wants;
 
 /// The sentence of one refusal for zones, access restrictions or a default domain.
 pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) -> String {
-    let zones = listed(&row.facts.zones);
+    let zones = join(&row.facts.zones);
     match Code::of_reason(reason) {
         Code::TooFewZones => format!(
             "the seed has {} zones, and a control plane with failure tolerance zone takes {ENOUGH}",
@@ -30,12 +30,12 @@ pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) 
         }
         Code::ZoneMismatch => format!(
             "the seed takes only shoots with workers in its zones ({zones}; zoneSelection Enforce), and the shoot's are in {}",
-            listed(&wants.worker_zones)
+            join(&wants.worker_zones)
         ),
         Code::ZoneNotPreferred => format!(
             "the seed prefers shoots with workers in its zones ({zones}; zoneSelection Prefer), the shoot's are in {}, and \
              there are seeds for these: \"{}\"",
-            listed(&wants.worker_zones),
+            join(&wants.worker_zones),
             fleet.row(reason.detail).name
         ),
         Code::AccessRestricted => {
@@ -46,7 +46,7 @@ pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) 
                 .collect();
             format!(
                 "the seed does not offer the access restrictions {}",
-                listed(&missing)
+                join(&missing)
             )
         }
         _ => domain_unsupported(fleet, row, wants, reason),
@@ -54,27 +54,27 @@ pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) 
 }
 
 fn domain_unsupported(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) -> String {
-    let own = wants.domain.as_deref().unwrap_or_default();
+    let own_domain = wants.domain.as_deref().unwrap_or_default();
     let project = fleet.project_name(&wants.namespace);
     if let Some(default) = domain::above(row, wants) {
         return format!(
-            "below the default domain {default} the shoot's domain would have to be {}, and is {own}",
+            "below the default domain {default} the shoot's domain would have to be {}, and is {own_domain}",
             domain::of(wants, project, default)
         );
     }
     let other = fleet.row(reason.detail);
     let default = domain::above(other, wants).unwrap_or_default();
-    let has = match &*row.facts.domains {
+    let own_defaults = match &*row.facts.domains {
         [] => "has none".to_owned(),
-        domains => format!("has {}", listed(domains)),
+        domains => format!("has {}", join(domains)),
     };
     format!(
-        "the shoot's domain {own} is below the default domain {default} of seed \"{}\", and this seed {has}",
+        "the shoot's domain {own_domain} is below the default domain {default} of seed \"{}\", and this seed {own_defaults}",
         other.name
     )
 }
 
-fn listed(names: &[String]) -> String {
+fn join(names: &[String]) -> String {
     if names.is_empty() {
         "none".to_owned()
     } else {

@@ -1,5 +1,5 @@
-//! The writes of bindings for which a hub must call the webhook: writes by which a user other than the
-//! scheduler changes a decision.
+//! The writes of bindings for which a hub must call the webhook: changes of a decision by users other than
+//! the scheduler.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
@@ -18,7 +18,7 @@ pub(crate) fn all() -> Vec<HubRule> {
         cel::element_differs(&["status", "conditions"], &condition),
     ];
     parts.extend(REPORTED.iter().map(|field| cel::differs(&["status", field])));
-    let decided = parts
+    let changes_decision = parts
         .iter()
         .map(|part| format!("({part})"))
         .collect::<Vec<_>>()
@@ -29,6 +29,9 @@ pub(crate) fn all() -> Vec<HubRule> {
         subresources: &["", "status"],
         operations: &[Operation::Create, Operation::Update],
         phase: Phase::Validate,
-        conditions: vec![Condition::not_by(ACTOR), Condition::new("decided", decided)],
+        conditions: vec![
+            Condition::not_by(ACTOR),
+            Condition::new("decided", changes_decision),
+        ],
     }]
 }

@@ -44,7 +44,7 @@ impl<T: Eq + Hash> Common<T> {
         }
         let number = self.number(new);
         Arc::make_mut(&mut self.numbers)[candidate as usize] = number;
-        // Values that no cluster has any more are dropped once they outnumber the clusters.
+        // Values that no cluster has any more are dropped once there are many more values than clusters.
         if self.values.len() > 2 * self.numbers.len() + 64 {
             let numbers = Arc::clone(&self.numbers);
             *self = Self::build(numbers.iter().map(|&number| &self.values[number as usize]));

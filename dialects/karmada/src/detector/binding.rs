@@ -20,8 +20,8 @@ const OF_POLICY: [&str; 6] = [
     "preserveResourcesOnDeletion",
 ];
 
-/// Fields of a suspension that a policy has; a user suspends scheduling on the binding alone.
-const SUSPENDED: [&str; 2] = ["dispatching", "dispatchingOnClusters"];
+/// Fields of `suspension` that a policy has. A user suspends scheduling only in the binding.
+const OF_SUSPENSION: [&str; 2] = ["dispatching", "dispatchingOnClusters"];
 
 /// An empty binding at `key`.
 pub(super) fn empty(key: &Key) -> Value {
@@ -44,7 +44,7 @@ pub(super) fn of_template(
     policy: &PolicyRecord,
 ) -> Value {
     let mut new = of_policy(binding, policy);
-    own(&mut new, kind, template);
+    set_owner(&mut new, kind, template);
     let meta = template.meta();
     let mut resource = json!({"apiVersion": kind.api_version, "kind": kind.kind, "name": meta.name()});
     for (field, text) in [("namespace", meta.namespace()), ("uid", meta.uid())] {
@@ -89,7 +89,7 @@ pub(super) fn of_policy(binding: &Value, policy: &PolicyRecord) -> Value {
         .and_then(Value::as_object)
         .cloned()
         .unwrap_or_default();
-    for field in SUSPENDED {
+    for field in OF_SUSPENSION {
         set(&mut suspension, field, raw["suspension"].get(field).cloned());
     }
     set(
@@ -100,8 +100,8 @@ pub(super) fn of_policy(binding: &Value, policy: &PolicyRecord) -> Value {
     new
 }
 
-/// Makes the template the owner of `binding`, so that it is deleted with it.
-fn own(binding: &mut Value, kind: &TemplateKind, template: &Object) {
+/// Makes the template the owner of `binding`, so that the binding is deleted with the template.
+fn set_owner(binding: &mut Value, kind: &TemplateKind, template: &Object) {
     let namespace = binding["metadata"]["namespace"].as_str().unwrap_or_default();
     let Some(mut owner) = template.as_owner(kind.kind, namespace) else {
         return;

@@ -12,16 +12,18 @@ use crate::fleet::policies::PolicyRecord;
 use crate::names::{CLAIMS, CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES};
 use crate::template::TemplateKind;
 
-/// Annotations that name the claiming policy: namespace and name of a PropagationPolicy, name of a
-/// ClusterPropagationPolicy.
+/// The annotation with the namespace of the claiming PropagationPolicy.
 const NAMESPACE: &str = "propagationpolicy.karmada.io/namespace";
+/// The annotation with the name of the claiming PropagationPolicy.
 const NAME: &str = "propagationpolicy.karmada.io/name";
+/// The annotation with the name of the claiming ClusterPropagationPolicy.
 const CLUSTER_NAME: &str = "clusterpropagationpolicy.karmada.io/name";
-/// Labels with the permanent id of the claiming policy, of either kind.
+/// The label with the permanent id of the claiming PropagationPolicy.
 const ID: &str = CLAIMS[0];
+/// The label with the permanent id of the claiming ClusterPropagationPolicy.
 const CLUSTER_ID: &str = CLAIMS[1];
 
-/// Whether `namespace` is one of Karmada's own or Kubernetes', whose templates no policy claims.
+/// Whether `namespace` belongs to Karmada or to Kubernetes: policies claim no templates in it.
 pub(super) fn is_reserved(namespace: &str) -> bool {
     ["karmada-system", "karmada-cluster"].contains(&namespace)
         || ["karmada-es-", "kube-"]
@@ -45,14 +47,14 @@ pub(super) fn claimed_by(object: &Object) -> Option<Key> {
     Some(Key::new(CLUSTER_PROPAGATION_POLICIES, "", &name))
 }
 
-/// The policy of `template`: the policy that claims and still selects it, else the best one.
+/// The policy of `template`: the policy that claims and still selects the template, else the best policy.
 pub(super) fn policy<'a>(
     fleet: &'a Fleet,
     kind: &TemplateKind,
     template: &Object,
 ) -> Option<&'a Arc<PolicyRecord>> {
-    let keeps = claimed_by(template).and_then(|key| fleet.policies.get(&key));
-    keeps
+    let claiming = claimed_by(template).and_then(|key| fleet.policies.get(&key));
+    claiming
         .filter(|policy| policy.selects(kind, template).is_some())
         .or_else(|| best(fleet, kind, template))
 }
@@ -61,9 +63,9 @@ pub(super) fn policy<'a>(
 /// priority, precision of the selector, and name.
 fn best<'a>(fleet: &'a Fleet, kind: &TemplateKind, template: &Object) -> Option<&'a Arc<PolicyRecord>> {
     let meta = template.meta();
-    let of = |resource, namespace: &str| {
-        let near = fleet.policies.selecting(kind, meta.name(), resource, namespace);
-        let selecting = near.filter_map(|policy| Some((policy.selects(kind, template)?, policy)));
+    let best_of = |resource, namespace: &str| {
+        let candidates = fleet.policies.selecting(kind, meta.name(), resource, namespace);
+        let selecting = candidates.filter_map(|policy| Some((policy.selects(kind, template)?, policy)));
         selecting
             .min_by_key(|(closeness, policy)| {
                 (
@@ -74,11 +76,11 @@ fn best<'a>(fleet: &'a Fleet, kind: &TemplateKind, template: &Object) -> Option<
             })
             .map(|(_, policy)| policy)
     };
-    let own = kind
+    let own_policy = kind
         .namespaced
-        .then(|| of(PROPAGATION_POLICIES, meta.namespace()))
+        .then(|| best_of(PROPAGATION_POLICIES, meta.namespace()))
         .flatten();
-    own.or_else(|| of(CLUSTER_PROPAGATION_POLICIES, ""))
+    own_policy.or_else(|| best_of(CLUSTER_PROPAGATION_POLICIES, ""))
 }
 
 /// Returns `object` with the claim of `policy` in place of any other claim.
@@ -104,7 +106,7 @@ fn set(object: &mut Value, list: &str, key: &str, value: &str) {
     list[key] = value.into();
 }
 
-/// Returns `object` without its claim; `None` where it has none.
+/// Returns `object` without its claim; `None` if it has no claim.
 pub(super) fn without_claim(object: &Object) -> Option<Value> {
     let labels = object.meta().labels();
     let claimed = [ID, CLUSTER_ID].iter().any(|id| labels.contains_key(id));

@@ -60,7 +60,7 @@ impl Eq for Party {}
 /// Divides `amount` among the parties in proportion to their weights, which are not negative. Returns the
 /// seats of each party, in the order of `parties`. Each seat goes to the party with the largest quotient of
 /// weight and 2 × seats + 1. A tie is won by the party with fewer seats, then by name: by the lower
-/// candidate, or by the higher one if `is_descending`. If all weights are 0, no party gets a seat.
+/// candidate, or by the higher candidate if `is_descending`. If all weights are 0, no party gets a seat.
 ///
 /// The cost grows with the number of parties, not with the amount: seats that a party gets in any case are
 /// assigned at once.
@@ -72,13 +72,13 @@ pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> 
         return result;
     }
     // A divisor that assigns fewer than `amount` seats assigns no party more seats than it gets in the end.
-    let many = i128::try_from(parties.len()).unwrap_or(i128::MAX);
-    let safe_amount = (i128::from(amount) - many).max(0);
-    let mut left = amount;
+    let party_count = i128::try_from(parties.len()).unwrap_or(i128::MAX);
+    let safe_amount = (i128::from(amount) - party_count).max(0);
+    let mut remaining = amount;
     for (seats, (_, weight)) in result.iter_mut().zip(parties) {
         let share = (i128::from(*weight) * safe_amount / total - 1).max(0);
         *seats = i64::try_from(share).unwrap_or(0);
-        left -= *seats;
+        remaining -= *seats;
     }
     let mut heap: BinaryHeap<Party> = (0..)
         .zip(parties)
@@ -91,7 +91,7 @@ pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> 
             is_descending,
         })
         .collect();
-    for _ in 0..left {
+    for _ in 0..remaining {
         let Some(mut next) = heap.pop() else {
             break;
         };
@@ -138,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_given_at_once_is_what_one_by_one_gives(
+        fn seats_assigned_at_once_equal_seats_assigned_one_by_one(
             weights in proptest::collection::vec(0_i64..50, 1..9),
             amount in 0_i64..400,
             is_descending in any::<bool>(),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn without_weights_nobody_gets_any() {
+    fn without_weights_no_party_gets_a_seat() {
         assert_eq!(seats(5, &[(0, 0), (1, 0)], false), [0, 0]);
         assert_eq!(seats(5, &[], false), [0_i64; 0]);
     }

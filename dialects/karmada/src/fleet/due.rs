@@ -52,9 +52,8 @@ fn limiting_affinity(record: &Record) -> Option<&Affinity> {
     group.map(|group| &group.own).or(policy.affinity.as_ref())
 }
 
-/// Whether a change of the binding at `key` from `old` to `new` makes it due. The scheduler's own writes
-/// make nothing due: if only the listed clusters changed, the binding is due if a decision would change
-/// them.
+/// The binding at `key` if its change from `old` to `new` makes it due. If only the listed clusters changed,
+/// as by the scheduler's own write, the binding is due only if a decision would change them.
 pub(super) fn binding(
     fleet: &Fleet,
     key: &Key,
@@ -83,7 +82,7 @@ pub(super) fn binding(
     of(if is_due { vec![key.clone()] } else { Vec::new() })
 }
 
-/// Whether `new` has another request than `old`; decisions are not compared.
+/// Whether `new` differs from `old` in its request, its claim or its deletion. Decisions are not compared.
 fn requests_differ(old: &Record, new: &Record) -> bool {
     let request = |record: &Record| {
         let mut spec = record.spec.clone();

@@ -128,21 +128,22 @@ fn quota(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseque
     Consequences::nothing()
 }
 
-/// Applies a policy. It makes nothing due by itself: the detector writes its rules into bindings.
+/// Applies a policy. A policy makes no binding due by itself: the detector copies the policy's rules into
+/// bindings.
 fn policy(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object| PolicyRecord::read(key, object));
     fleet.policies.replace(key, new.map(Arc::new));
     Consequences::nothing()
 }
 
-/// Applies a configuration. If it is invalid, the last valid one stays in force.
+/// Applies a configuration. If it is invalid, the last valid configuration stays in force.
 fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let path = format!("spec.{DIALECT}");
-    let read = read(fleet, key, object, |object| {
+    let parsed_settings = read(fleet, key, object, |object| {
         let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
         config::read(spec, &path).map_err(|errors| berth_apimachinery::field::aggregate(&errors))
     });
-    let settings = match (read, object) {
+    let settings = match (parsed_settings, object) {
         (Some(settings), _) => settings,
         (None, None) => Settings::default(),
         (None, Some(_)) => return Consequences::nothing(),

@@ -34,7 +34,7 @@ pub(crate) struct PolicyRecord {
     /// Value of the label on claimed templates: the permanent id of the policy, or else its uid or name.
     pub(crate) id: String,
     /// Compiled label selectors, in the order of the resource selectors; `None` for a resource selector
-    /// without labels or with invalid ones.
+    /// without labels or with invalid labels.
     labels: Vec<Option<Selector>>,
 }
 
@@ -71,15 +71,15 @@ impl PolicyRecord {
         self.spec.activation_preference == "Lazy"
     }
 
-    /// Returns how closely the policy selects `template`, which is of `kind`; `None` where it does not
-    /// select it.
+    /// The precision with which the policy selects `template`, which is of `kind`; `None` if the policy does
+    /// not select the template.
     pub(crate) fn selects(&self, kind: &TemplateKind, template: &Object) -> Option<Closeness> {
         let meta = template.meta();
         let selectors = self.spec.resource_selectors.iter().zip(&self.labels);
         let matching = selectors.filter_map(|(selector, labels)| {
-            let named = self.reaches(selector, kind.api_version, kind.kind, meta.namespace());
+            let is_in_reach = self.reaches(selector, kind.api_version, kind.kind, meta.namespace());
             match (&*selector.name, &selector.label_selector, labels) {
-                _ if !named => None,
+                _ if !is_in_reach => None,
                 ("", None, _) => Some(Closeness::Kind),
                 ("", Some(_), labels) => {
                     let labels = labels.as_ref()?;
@@ -92,7 +92,7 @@ impl PolicyRecord {
     }
 
     /// Whether the policy may select the template that `reference` of a binding names. The labels of the
-    /// template are unknown.
+    /// template are unknown and not checked.
     pub(crate) fn may_select(&self, reference: &Value) -> bool {
         let text = |field: &str| reference[field].as_str().unwrap_or_default();
         let mut selectors = self.spec.resource_selectors.iter();
@@ -105,11 +105,11 @@ impl PolicyRecord {
     /// Whether `selector` can select objects of `kind` in `namespace`. A PropagationPolicy only selects
     /// objects in its own namespace.
     fn reaches(&self, selector: &ResourceSelector, api_version: &str, kind: &str, namespace: &str) -> bool {
-        let own = &*self.key.namespace;
+        let policy_namespace = &*self.key.namespace;
         selector.api_version == api_version
             && selector.kind == kind
             && (selector.namespace.is_empty() || selector.namespace == namespace)
-            && (own.is_empty() || own == namespace)
+            && (policy_namespace.is_empty() || policy_namespace == namespace)
     }
 
     /// The templates among `objects` that the policy selects. A template may be repeated.
@@ -150,7 +150,8 @@ impl PolicyRecord {
 #[derive(Clone, Default)]
 pub(crate) struct Policies {
     records: imbl::OrdMap<Key, Arc<PolicyRecord>>,
-    /// For every selector: the selected kind, the name of the template (or an empty one), and the policy.
+    /// For every selector: the selected kind, the name of the template (empty if the selector has none), and
+    /// the policy.
     selecting: imbl::OrdSet<(Arc<str>, Arc<str>, Key)>,
 }
 

@@ -21,8 +21,8 @@ const READY: &str = "Ready";
 /// The view of `cluster`.
 pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
     let bindings = fleet.bindings_on(&cluster.name).count();
-    let known = condition(&cluster.conditions, READY);
-    let ready = match known.map(|known| known.status.as_str()) {
+    let ready_condition = condition(&cluster.conditions, READY);
+    let ready = match ready_condition.map(|ready_condition| ready_condition.status.as_str()) {
         Some("True") => "True",
         Some("False") => "False",
         _ => "Unknown",
@@ -31,10 +31,12 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
         object: Arc::clone(&cluster.object),
         cluster_name: Arc::clone(&cluster.name),
         ready,
-        ready_reason: ready_reason(known.map(|known| known.reason.as_str())),
-        ready_message: known.map(|known| known.message.clone()).unwrap_or_default(),
-        cordoned: cluster.is_leaving() || cluster.taints.iter().any(is_keeping_away),
-        taints: cluster.taints.iter().map(words::shown).collect(),
+        ready_reason: ready_reason(ready_condition.map(|ready_condition| ready_condition.reason.as_str())),
+        ready_message: ready_condition
+            .map(|ready_condition| ready_condition.message.clone())
+            .unwrap_or_default(),
+        cordoned: cluster.is_leaving() || cluster.taints.iter().any(keeps_templates_away),
+        taints: cluster.taints.iter().map(words::common_taint).collect(),
         capacity: vec![Quantities {
             name: "bindings",
             used: i64::try_from(bindings).unwrap_or(i64::MAX),
@@ -49,12 +51,13 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
     }
 }
 
-fn is_keeping_away(taint: &crate::kind::cluster::Taint) -> bool {
+fn keeps_templates_away(taint: &crate::kind::cluster::Taint) -> bool {
     matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")
 }
 
-/// The reason of the cluster's own condition, if it is one of Karmada's reasons.
-fn ready_reason(known: Option<&str>) -> &'static str {
+/// The reason of the cluster's Ready condition: one of Karmada's reasons or `Other`. `NotReported` without
+/// the condition.
+fn ready_reason(reported: Option<&str>) -> &'static str {
     const REASONS: [&str; 6] = [
         "ClusterReady",
         "ClusterNotReady",
@@ -63,11 +66,11 @@ fn ready_reason(known: Option<&str>) -> &'static str {
         "ClusterStatusNeverUpdated",
         "ClusterStatusUnknown",
     ];
-    match known {
+    match reported {
         None => "NotReported",
-        Some(known) => REASONS
+        Some(reported) => REASONS
             .into_iter()
-            .find(|reason| *reason == known)
+            .find(|reason| *reason == reported)
             .unwrap_or("Other"),
     }
 }
@@ -84,8 +87,8 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &Record) -> DemandView {
         })
         .collect();
     placed.sort_by(|one, other| one.cluster_name.cmp(&other.cluster_name));
-    let listed = placed.iter().map(|place| place.amount.unwrap_or(0));
-    let amount = divides.then(|| of(record, listed.sum(), placed.len()));
+    let amounts = placed.iter().map(|place| place.amount.unwrap_or(0));
+    let amount = divides.then(|| amount_of(record, amounts.sum(), placed.len()));
     let mut view = DemandView {
         object: Arc::clone(&record.object),
         kind: match key.resource {
@@ -109,14 +112,14 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &Record) -> DemandView {
 pub(super) fn amount(fleet: &Fleet, decision: &Decision) -> Option<Amount> {
     let record = fleet.bindings.get(&decision.demand)?;
     let is_decided = decision.detail::<Detail>()?.trigger.is_some();
-    let listed = decision.changes.iter().filter_map(|change| change.amount_to);
-    let count = listed.clone().count();
-    (is_decided && record.divides()).then(|| of(record, listed.sum(), count))
+    let amounts = decision.changes.iter().filter_map(|change| change.amount_to);
+    let count = amounts.clone().count();
+    (is_decided && record.divides()).then(|| amount_of(record, amounts.sum(), count))
 }
 
-/// The replicas that are requested for `clusters` clusters, and the `placed` ones. If every cluster gets all
-/// replicas, the request is multiplied by the number of clusters.
-fn of(record: &Record, placed: i64, clusters: usize) -> Amount {
+/// The requested and the `placed` replicas. If every cluster gets all replicas, the request is multiplied by
+/// `clusters`, the number of clusters.
+fn amount_of(record: &Record, placed: i64, clusters: usize) -> Amount {
     let policy = record.policy.as_ref();
     let duplicates = policy.is_some_and(|policy| matches!(policy.strategy, Strategy::Duplicated));
     let times = if duplicates {

@@ -17,18 +17,18 @@ pub(super) fn errors(spec: &ClusterSpec) -> Vec<FieldError> {
     }
     let mut seen = BTreeSet::new();
     for (index, taint) in spec.taints.iter().enumerate() {
-        let at = format!("spec.taints[{index}]");
+        let path = format!("spec.taints[{index}]");
         if !["NoSchedule", "NoExecute"].contains(&taint.effect.as_str()) {
             let supported = ["NoExecute", "NoSchedule"];
             errors.push(FieldError::not_supported(
-                format!("{at}.effect"),
+                format!("{path}.effect"),
                 taint.effect.as_str(),
                 &supported,
             ));
         }
         if !seen.insert((&taint.key, &taint.effect)) {
             errors.push(FieldError::duplicate(
-                at,
+                path,
                 format!("{}:{}", taint.key, taint.effect),
             ));
         }

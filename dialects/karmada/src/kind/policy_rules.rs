@@ -1,4 +1,5 @@
-//! Rules for placements beyond the schema, as in Karmada's webhooks (docs/systems/karmada.md, "Refused").
+//! Rules for policies and placements beyond the schema, as in Karmada's webhooks (docs/systems/karmada.md,
+//! "Refused").
 
 use std::collections::BTreeSet;
 
@@ -21,17 +22,17 @@ pub(super) fn other_errors(policy: &Value) -> Vec<FieldError> {
         let detail = "what an application depends on must go along where it fails over";
         errors.push(FieldError::required("spec.propagateDeps", detail));
     }
-    let at = "spec.failover.application";
+    let path = "spec.failover.application";
     let tolerated = &application["decisionConditions"]["tolerationSeconds"];
     if let Some(seconds) = tolerated.as_i64().filter(|seconds| *seconds < 0) {
-        let at = format!("{at}.decisionConditions.tolerationSeconds");
-        errors.push(FieldError::invalid(at, seconds, "must not be negative"));
+        let path = format!("{path}.decisionConditions.tolerationSeconds");
+        errors.push(FieldError::invalid(path, seconds, "must not be negative"));
     }
     if let Some(seconds) = application["gracePeriodSeconds"].as_i64() {
-        let at = format!("{at}.gracePeriodSeconds");
+        let path = format!("{path}.gracePeriodSeconds");
         if seconds <= 0 {
             errors.push(FieldError::invalid(
-                at.clone(),
+                path.clone(),
                 seconds,
                 "must be greater than zero",
             ));
@@ -39,7 +40,7 @@ pub(super) fn other_errors(policy: &Value) -> Vec<FieldError> {
         let purge = application["purgeMode"].as_str().unwrap_or("Gracefully");
         if purge != "Gracefully" {
             let detail = format!("only Gracefully waits, and purgeMode is {purge}");
-            errors.push(FieldError::forbidden(at, detail));
+            errors.push(FieldError::forbidden(path, detail));
         }
     }
     let suspension = &spec["suspension"];
@@ -80,19 +81,19 @@ pub(super) fn changes(old: &Value, new: &Value) -> Vec<FieldError> {
 pub(super) fn errors(spec: &PolicySpec, namespace: &str) -> Vec<FieldError> {
     let mut errors = placement(&spec.placement, "spec.placement");
     for (index, selector) in spec.resource_selectors.iter().enumerate() {
-        let at = format!("spec.resourceSelectors[{index}]");
+        let path = format!("spec.resourceSelectors[{index}]");
         let is_elsewhere = !selector.namespace.is_empty() && selector.namespace != namespace;
         if !namespace.is_empty() && is_elsewhere {
             let detail = format!("a policy selects in its own namespace, which is {namespace}");
             errors.push(FieldError::invalid(
-                format!("{at}.namespace"),
+                format!("{path}.namespace"),
                 selector.namespace.as_str(),
                 detail,
             ));
         }
         if spec.preemption == "Always" && selector.name.is_empty() {
             let detail = "a policy that takes templates from others names each of them";
-            errors.push(FieldError::required(format!("{at}.name"), detail));
+            errors.push(FieldError::required(format!("{path}.name"), detail));
         }
     }
     errors
@@ -120,8 +121,12 @@ pub(super) fn placement(placement: &Placement, path: &str) -> Vec<FieldError> {
     for (index, toleration) in placement.cluster_tolerations.iter().enumerate() {
         let operator = toleration.operator.as_str();
         if !matches!(operator, "" | "Equal" | "Exists") {
-            let at = format!("{path}.clusterTolerations[{index}].operator");
-            errors.push(FieldError::not_supported(at, operator, &["Equal", "Exists"]));
+            let operator_path = format!("{path}.clusterTolerations[{index}].operator");
+            errors.push(FieldError::not_supported(
+                operator_path,
+                operator,
+                &["Equal", "Exists"],
+            ));
         }
     }
     errors
@@ -139,16 +144,16 @@ fn workloads(affinity: &WorkloadAffinity, path: &str) -> Vec<FieldError> {
     ];
     for (part, key) in &keys {
         if let Some((key, Err(problem))) = key.as_ref().map(|key| (key, validate_label_key(key))) {
-            let at = format!("{path}.{part}.groupByLabelKey");
-            errors.push(FieldError::invalid(at, key.as_str(), problem.to_string()));
+            let key_path = format!("{path}.{part}.groupByLabelKey");
+            errors.push(FieldError::invalid(key_path, key.as_str(), problem.to_string()));
         }
     }
-    if let [(_, Some(together)), (_, Some(apart))] = &keys
-        && together == apart
+    if let [(_, Some(affinity_key)), (_, Some(anti_affinity_key))] = &keys
+        && affinity_key == anti_affinity_key
     {
         let detail = "workloads of one group cannot be together and apart";
-        let at = format!("{path}.antiAffinity.groupByLabelKey");
-        errors.push(FieldError::invalid(at, apart.as_str(), detail));
+        let key_path = format!("{path}.antiAffinity.groupByLabelKey");
+        errors.push(FieldError::invalid(key_path, anti_affinity_key.as_str(), detail));
     }
     errors
 }
@@ -156,27 +161,27 @@ fn workloads(affinity: &WorkloadAffinity, path: &str) -> Vec<FieldError> {
 fn terms(placement: &Placement, path: &str, errors: &mut Vec<FieldError>) {
     let mut names = BTreeSet::new();
     for (index, term) in placement.terms().iter().enumerate() {
-        let at = format!("{path}.clusterAffinities[{index}]");
-        name(&term.affinity_name, &at, &mut names, errors);
-        errors.extend(fields(&term.affinity, &at));
-        overflow(term, placement.replica_scheduling.as_ref(), &at, errors);
+        let term_path = format!("{path}.clusterAffinities[{index}]");
+        name(&term.affinity_name, &term_path, &mut names, errors);
+        errors.extend(fields(&term.affinity, &term_path));
+        overflow(term, placement.replica_scheduling.as_ref(), &term_path, errors);
     }
 }
 
 /// Adds the errors of a group's name, which must differ from earlier names.
-fn name<'a>(name: &'a str, at: &str, names: &mut BTreeSet<&'a str>, errors: &mut Vec<FieldError>) {
-    let at = format!("{at}.affinityName");
+fn name<'a>(name: &'a str, path: &str, names: &mut BTreeSet<&'a str>, errors: &mut Vec<FieldError>) {
+    let path = format!("{path}.affinityName");
     if let Err(problem) = validate_label_key(name) {
-        errors.push(FieldError::invalid(at, name, problem.to_string()));
+        errors.push(FieldError::invalid(path, name, problem.to_string()));
     } else if !names.insert(name) {
-        errors.push(FieldError::duplicate(at, name));
+        errors.push(FieldError::duplicate(path, name));
     }
 }
 
 fn overflow(
     term: &ClusterAffinityTerm,
     scheduling: Option<&ReplicaScheduling>,
-    at: &str,
+    term_path: &str,
     errors: &mut Vec<FieldError>,
 ) {
     let Some(list) = term.overflow_affinities.as_ref().filter(|list| !list.is_empty()) else {
@@ -187,7 +192,7 @@ fn overflow(
         scheduling.replica_division_preference == "Aggregated"
             || weights.is_some_and(|weights| !weights.dynamic_weight.is_empty())
     });
-    let path = format!("{at}.overflowAffinities");
+    let path = format!("{term_path}.overflowAffinities");
     if !counts_room {
         let detail = "replicas flow over where room counts: with Aggregated or dynamicWeight";
         errors.push(FieldError::forbidden(path.clone(), detail));
@@ -198,9 +203,9 @@ fn overflow(
     }
     let mut names: BTreeSet<&str> = [term.affinity_name.as_str()].into();
     for (index, entry) in list.iter().enumerate() {
-        let at = format!("{path}[{index}]");
-        name(&entry.affinity_name, &at, &mut names, errors);
-        errors.extend(fields(&entry.affinity, &at));
+        let entry_path = format!("{path}[{index}]");
+        name(&entry.affinity_name, &entry_path, &mut names, errors);
+        errors.extend(fields(&entry.affinity, &entry_path));
     }
 }
 
@@ -210,11 +215,11 @@ fn fields(affinity: &ClusterAffinity, path: &str) -> Vec<FieldError> {
     let selector = affinity.field_selector.iter();
     let all = selector.flat_map(|selector| &selector.match_expressions);
     for (index, requirement) in all.enumerate() {
-        let at = format!("{path}.fieldSelector.matchExpressions[{index}]");
+        let requirement_path = format!("{path}.fieldSelector.matchExpressions[{index}]");
         if !["provider", "region", "zone"].contains(&requirement.key.as_str()) {
             let supported = ["provider", "region", "zone"];
             errors.push(FieldError::not_supported(
-                format!("{at}.key"),
+                format!("{requirement_path}.key"),
                 requirement.key.as_str(),
                 &supported,
             ));
@@ -222,7 +227,7 @@ fn fields(affinity: &ClusterAffinity, path: &str) -> Vec<FieldError> {
         if !["In", "NotIn"].contains(&requirement.operator.as_str()) {
             let operator = requirement.operator.as_str();
             errors.push(FieldError::not_supported(
-                format!("{at}.operator"),
+                format!("{requirement_path}.operator"),
                 operator,
                 &["In", "NotIn"],
             ));
@@ -234,14 +239,17 @@ fn fields(affinity: &ClusterAffinity, path: &str) -> Vec<FieldError> {
 fn constraints(list: &[SpreadConstraint], path: &str, errors: &mut Vec<FieldError>) {
     let mut seen = BTreeSet::new();
     for (index, constraint) in list.iter().enumerate() {
-        let at = format!("{path}[{index}]");
+        let constraint_path = format!("{path}[{index}]");
         let (field, label) = (
             constraint.spread_by_field.as_str(),
             constraint.spread_by_label.as_str(),
         );
         if !field.is_empty() && !label.is_empty() {
             let detail = "may not be set together with spreadByField";
-            errors.push(FieldError::forbidden(format!("{at}.spreadByLabel"), detail));
+            errors.push(FieldError::forbidden(
+                format!("{constraint_path}.spreadByLabel"),
+                detail,
+            ));
         }
         for (limit, value) in [
             ("minGroups", constraint.min_groups),
@@ -249,7 +257,7 @@ fn constraints(list: &[SpreadConstraint], path: &str, errors: &mut Vec<FieldErro
         ] {
             if value < 0 {
                 errors.push(FieldError::invalid(
-                    format!("{at}.{limit}"),
+                    format!("{constraint_path}.{limit}"),
                     value,
                     "must not be negative",
                 ));
@@ -258,13 +266,16 @@ fn constraints(list: &[SpreadConstraint], path: &str, errors: &mut Vec<FieldErro
         if constraint.max_groups > 0 && constraint.max_groups < constraint.min_groups {
             let detail = "must not be less than minGroups";
             errors.push(FieldError::invalid(
-                format!("{at}.maxGroups"),
+                format!("{constraint_path}.maxGroups"),
                 constraint.max_groups,
                 detail,
             ));
         }
         if !field.is_empty() && !seen.insert(field) {
-            errors.push(FieldError::duplicate(format!("{at}.spreadByField"), field));
+            errors.push(FieldError::duplicate(
+                format!("{constraint_path}.spreadByField"),
+                field,
+            ));
         }
     }
     if !seen.is_empty() && !seen.contains("cluster") {

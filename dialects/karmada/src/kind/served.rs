@@ -16,12 +16,12 @@ use crate::names::{APPS_GROUP, CLUSTER_GROUP, POLICY_GROUP, WORK_GROUP};
 
 /// The stored version of bindings.
 pub(crate) const WORK_VERSION: &str = "v1alpha2";
-/// The version of everything else.
+/// The version of all other kinds.
 const VERSION: &str = "v1alpha1";
 /// The category of most kinds.
 const CATEGORY: &[&str] = &["karmada-io"];
-/// The longest name of a cluster, in bytes.
-const LONGEST_CLUSTER: usize = 48;
+/// The maximum length of a cluster's name, in bytes.
+const MAX_CLUSTER_NAME: usize = 48;
 
 /// One of the kinds.
 struct ServedKind {
@@ -57,8 +57,8 @@ impl Kind for ServedKind {
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         if self.is_cluster {
             berth_apimachinery::name::dns_label(name)?;
-            if name.len() > LONGEST_CLUSTER {
-                return Err(NameError::TooLong(LONGEST_CLUSTER));
+            if name.len() > MAX_CLUSTER_NAME {
+                return Err(NameError::TooLong(MAX_CLUSTER_NAME));
             }
             return Ok(());
         }
@@ -180,11 +180,11 @@ fn no_rules(_: &Value) -> Vec<FieldError> {
     Vec::new()
 }
 
-fn any_change(_: &Value, _: &Value) -> Vec<FieldError> {
+fn no_change_rules(_: &Value, _: &Value) -> Vec<FieldError> {
     Vec::new()
 }
 
-/// The errors of an object that can be parsed; the schema refuses any other.
+/// The errors of a Cluster. An object that cannot be parsed has no errors here: the schema refuses it.
 fn of_cluster(value: &Value) -> Vec<FieldError> {
     Cluster::deserialize(value).map_or_else(|_| Vec::new(), |view| cluster_rules::errors(&view.spec))
 }
@@ -210,7 +210,7 @@ fn kept_form(schema: &'static LazyLock<Schema>) -> Form {
         schema,
         columns: PLAIN,
         rules: no_rules,
-        changes: any_change,
+        changes: no_change_rules,
     }
 }
 
@@ -251,7 +251,7 @@ struct Names {
     status: bool,
 }
 
-fn named(names: Names) -> KindInfo {
+fn kind_info(names: Names) -> KindInfo {
     KindInfo {
         singular: names.singular,
         short_names: names.short,
@@ -262,7 +262,7 @@ fn named(names: Names) -> KindInfo {
     }
 }
 
-/// Names of a kind in the group of policies.
+/// The info of a kind in the group of policies, without a status.
 fn policy(
     kind: &'static str,
     plural: &'static str,
@@ -270,7 +270,7 @@ fn policy(
     short: &'static [&'static str],
     scope: Scope,
 ) -> KindInfo {
-    named(Names {
+    kind_info(Names {
         group: POLICY_GROUP,
         kind,
         plural,
@@ -295,7 +295,7 @@ pub(super) fn decided() -> Vec<Arc<dyn Kind>> {
         schema: &BINDING,
         columns: BINDING_COLUMNS,
         rules: no_rules,
-        changes: any_change,
+        changes: no_change_rules,
     };
     let cluster = KindInfo {
         singular: "cluster",
@@ -310,7 +310,7 @@ pub(super) fn decided() -> Vec<Arc<dyn Kind>> {
                 schema: &CLUSTER,
                 columns: CLUSTER_COLUMNS,
                 rules: of_cluster,
-                changes: any_change,
+                changes: no_change_rules,
             },
         ),
         served(
@@ -368,7 +368,7 @@ pub(super) fn decided() -> Vec<Arc<dyn Kind>> {
                 schema: &QUOTA,
                 columns: QUOTA_COLUMNS,
                 rules: no_rules,
-                changes: any_change,
+                changes: no_change_rules,
             },
         ),
     ]
@@ -376,7 +376,7 @@ pub(super) fn decided() -> Vec<Arc<dyn Kind>> {
 
 /// Kinds that decisions do not read.
 pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
-    let (here, anywhere) = (Scope::Namespaced, Scope::Cluster);
+    let (namespaced, cluster_scoped) = (Scope::Namespaced, Scope::Cluster);
     vec![
         served(
             policy(
@@ -384,7 +384,7 @@ pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
                 "clustertaintpolicies",
                 "clustertaintpolicy",
                 &[],
-                anywhere,
+                cluster_scoped,
             ),
             kept_form(&TAINT_POLICY),
         ),
@@ -394,7 +394,7 @@ pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
                 "overridepolicies",
                 "overridepolicy",
                 &["op"],
-                here,
+                namespaced,
             ),
             kept_form(&OVERRIDES),
         ),
@@ -404,18 +404,18 @@ pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
                 "clusteroverridepolicies",
                 "clusteroverridepolicy",
                 &["cop"],
-                anywhere,
+                cluster_scoped,
             ),
             kept_form(&OVERRIDES),
         ),
         served(
-            named(Names {
+            kind_info(Names {
                 group: WORK_GROUP,
                 kind: "Work",
                 plural: "works",
                 singular: "work",
                 short: &["wk"],
-                scope: here,
+                scope: namespaced,
                 status: true,
             }),
             Form {
@@ -424,13 +424,13 @@ pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
             },
         ),
         served(
-            named(Names {
+            kind_info(Names {
                 group: APPS_GROUP,
                 kind: "WorkloadRebalancer",
                 plural: "workloadrebalancers",
                 singular: "workloadrebalancer",
                 short: &[],
-                scope: anywhere,
+                scope: cluster_scoped,
                 status: true,
             }),
             kept_form(&REBALANCER),

@@ -29,7 +29,7 @@ pub(crate) struct Estimate {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct StoredEstimates {
+struct StoredEstimate {
     #[serde(default)]
     resource_request: BTreeMap<String, QuantityText>,
     replicas: i64,
@@ -43,16 +43,16 @@ impl Estimate {
     }
 }
 
-/// Parses the answers that are stored with the cluster `object`. Negative numbers are ignored.
+/// Parses the answers that are stored with the cluster `object`. Answers with negative numbers are ignored.
 ///
 /// # Errors
-/// The reason why they cannot be parsed.
+/// The reason why the answers cannot be parsed.
 pub(super) fn read(object: &Object) -> Result<Vec<Estimate>, String> {
     let Some(text) = object.annotations().get(ANNOTATION) else {
         return Ok(Vec::new());
     };
     let wrong = |problem: String| format!("metadata.annotations[{ANNOTATION}]: {problem}");
-    let stored: Vec<StoredEstimates> =
+    let stored: Vec<StoredEstimate> =
         serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let mut estimates = Vec::new();
     for entry in stored.into_iter().filter(|entry| entry.replicas >= 0) {

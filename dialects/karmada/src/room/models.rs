@@ -17,12 +17,12 @@ pub(crate) struct Grades {
     /// The minimum of each resource by name, for each size.
     least: Vec<BTreeMap<String, Amount>>,
     /// All resources that the sizes name.
-    named: Vec<String>,
+    resources: Vec<String>,
 }
 
 impl Grades {
-    /// Parses the sizes in `models`, and the number of nodes of each size in `counted`. `None` where either
-    /// is empty or a number of nodes is negative: the summary counts then.
+    /// Parses the sizes in `models`, and the number of nodes of each size in `counted`. `None` if either is
+    /// empty or a number of nodes is negative. Room is then computed from the summary.
     ///
     /// # Errors
     /// When a figure is not a quantity.
@@ -37,10 +37,13 @@ impl Grades {
         for (index, model) in models.iter().enumerate() {
             let mut least = BTreeMap::new();
             for (place, range) in model.ranges.iter().enumerate() {
-                let at = |error: QuantityError| {
+                let path_error = |error: QuantityError| {
                     format!("spec.resourceModels[{index}].ranges[{place}].min: {error}")
                 };
-                least.insert(range.name.clone(), Amount::of(range.min.get().map_err(at)?));
+                least.insert(
+                    range.name.clone(),
+                    Amount::of(range.min.get().map_err(path_error)?),
+                );
             }
             grades.insert(model.grade, (least, 0));
         }
@@ -50,10 +53,10 @@ impl Grades {
             }
         }
         let (least, nodes): (Vec<_>, Vec<i64>) = grades.into_values().unzip();
-        let mut named: Vec<String> = least.iter().flat_map(BTreeMap::keys).cloned().collect();
-        named.sort_unstable();
-        named.dedup();
-        Ok(Some((Self { least, named }, nodes)))
+        let mut resources: Vec<String> = least.iter().flat_map(BTreeMap::keys).cloned().collect();
+        resources.sort_unstable();
+        resources.dedup();
+        Ok(Some((Self { least, resources }, nodes)))
     }
 
     /// Number of replicas of `request` that one node takes, by size.
@@ -63,20 +66,20 @@ impl Grades {
     pub(super) fn per_node(&self, request: &Request) -> Result<Vec<i64>, RoomLimit> {
         let requests: Vec<(&Arc<str>, Amount)> =
             request.nonzero().filter(|(name, _)| is_counted(name)).collect();
-        if let Some((name, _)) = requests.iter().find(|(name, _)| !self.names(name)) {
+        if let Some((name, _)) = requests.iter().find(|(name, _)| !self.has_resource(name)) {
             return Err(RoomLimit::NotModelled(Arc::clone(name)));
         }
         let per_node = self.least.iter().map(|least| {
             requests.iter().fold(PODS_PER_NODE, |most, (name, amount)| {
-                let has = least.get(&***name).copied().unwrap_or_default();
-                most.min(has.counted(name).max(0) / amount.counted(name))
+                let free = least.get(&***name).copied().unwrap_or_default();
+                most.min(free.counted(name).max(0) / amount.counted(name))
             })
         });
         Ok(per_node.collect())
     }
 
-    fn names(&self, resource: &str) -> bool {
-        self.named
+    fn has_resource(&self, resource: &str) -> bool {
+        self.resources
             .binary_search_by(|name| name.as_str().cmp(resource))
             .is_ok()
     }

@@ -12,10 +12,10 @@ use crate::failure::Failure;
 use crate::standing::RankedCluster;
 
 /// Highest number of combinations of regions that are considered.
-const COMBINATIONS: usize = 100_000;
+const MAX_COMBINATIONS: usize = 100_000;
 /// Highest number of steps of the search.
-const STEPS: usize = 1_000_000;
-/// Weight of a replica against a score.
+const MAX_STEPS: usize = 1_000_000;
+/// Weight of a replica or a cluster against a score.
 const UNIT: i64 = 1000;
 
 /// A region with its clusters, best first.
@@ -56,17 +56,17 @@ pub(super) fn select(
     }
     rest.sort_by_key(RankedCluster::rank);
     let size = of_clusters.of(selected.len() + rest.len());
-    let more = size.saturating_sub(selected.len());
-    selected.extend(rest.into_iter().take(more));
+    let missing_count = size.saturating_sub(selected.len());
+    selected.extend(rest.into_iter().take(missing_count));
     Ok(selected)
 }
 
 fn group(ranked: Vec<RankedCluster>, terms: &Terms<'_>, limits: Limits, of_clusters: Limits) -> Vec<Region> {
     let mut by_name: BTreeMap<Arc<str>, Vec<RankedCluster>> = BTreeMap::new();
-    for standing in ranked {
-        let region = &terms.columns.row(standing.candidate).region;
+    for cluster in ranked {
+        let region = &terms.columns.row(cluster.candidate).region;
         if !region.is_empty() {
-            by_name.entry(Arc::clone(region)).or_default().push(standing);
+            by_name.entry(Arc::clone(region)).or_default().push(cluster);
         }
     }
     let regions = by_name.into_iter();
@@ -85,10 +85,8 @@ fn group(ranked: Vec<RankedCluster>, terms: &Terms<'_>, limits: Limits, of_clust
 /// The score of a region for duplicated replicas: first the number of clusters with room for all replicas,
 /// then the average score of these clusters.
 fn duplicated_score(clusters: &[RankedCluster], replicas: i64) -> i64 {
-    let able = clusters
-        .iter()
-        .filter(|standing| standing.available() >= replicas);
-    let (count, scores) = able.fold((0, 0), |(count, sum), standing| (count + 1, sum + standing.score));
+    let with_room = clusters.iter().filter(|cluster| cluster.available() >= replicas);
+    let (count, scores) = with_room.fold((0, 0), |(count, sum), cluster| (count + 1, sum + cluster.score));
     match count {
         0 => 0,
         count => count * UNIT + scores / count,
@@ -98,22 +96,22 @@ fn duplicated_score(clusters: &[RankedCluster], replicas: i64) -> i64 {
 /// The score of a region for divided replicas: first the room, up to the region's share of the requested
 /// replicas, then the average score of the clusters that are needed for that share.
 fn divided_score(clusters: &[RankedCluster], replicas: i64, limits: Limits, of_clusters: Limits) -> i64 {
-    let part = replicas.div_euclid(limits.least.max(1)) + i64::from(replicas % limits.least.max(1) > 0);
-    let need = of_clusters.least.max(limits.least);
+    let share = replicas.div_euclid(limits.least.max(1)) + i64::from(replicas % limits.least.max(1) > 0);
+    let needed_clusters = of_clusters.least.max(limits.least);
     let (mut count, mut room, mut scores) = (0_i64, 0_i64, 0_i64);
-    for standing in clusters {
-        room = room.saturating_add(standing.available());
-        scores += standing.score;
+    for cluster in clusters {
+        room = room.saturating_add(cluster.available());
+        scores += cluster.score;
         count += 1;
-        if count >= need && room >= part {
+        if count >= needed_clusters && room >= share {
             break;
         }
     }
-    if room < part {
+    if room < share {
         let all = i64::try_from(clusters.len()).unwrap_or(i64::MAX);
         return room.saturating_mul(UNIT).saturating_add(scores / all);
     }
-    part.saturating_mul(UNIT).saturating_add(scores / count.max(1))
+    share.saturating_mul(UNIT).saturating_add(scores / count.max(1))
 }
 
 /// A combination of regions, as their indices by score and name.
@@ -123,11 +121,12 @@ struct Path {
     clusters: usize,
 }
 
-/// The best combination: the highest score, then the most clusters, then the first one found. If a shorter
-/// combination is the beginning of the best one, the shorter one is preferred.
+/// The best combination: the combination with the highest score, then with the most clusters, then the
+/// combination that was found first. If a shorter combination is the beginning of the best combination, the
+/// shorter combination is preferred.
 fn choose(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<usize>, Failure> {
     let mut paths = combinations(regions, limits, clusters)?;
-    // The sort is stable: among equal combinations, the first one found comes first.
+    // The sort is stable: equal combinations stay in the order in which they were found.
     paths.sort_by_key(|path| (Reverse(path.score), Reverse(path.clusters)));
     let mut all = paths.into_iter();
     let first = all.next().ok_or(Failure::NoRegions { wanted: clusters })?;
@@ -160,10 +159,10 @@ fn combinations(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec
     }
     let mut places: Vec<usize> = Vec::new();
     let mut next = 0;
-    for _ in 0..STEPS {
+    for _ in 0..MAX_STEPS {
         let ends = if is_enough(regions, &places, limits, clusters) {
             found.push(path(regions, &places));
-            if found.len() > COMBINATIONS {
+            if found.len() > MAX_COMBINATIONS {
                 return Err(Failure::TooManyRegions);
             }
             true
@@ -193,8 +192,9 @@ fn combinations(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec
 
 fn is_enough(regions: &[Region], places: &[usize], limits: Limits, clusters: i64) -> bool {
     let length = i64::try_from(places.len()).unwrap_or(i64::MAX);
-    let has: usize = places.iter().map(|&place| regions[place].clusters.len()).sum();
-    i64::try_from(has).unwrap_or(i64::MAX) >= clusters && (limits.least..=limits.most).contains(&length)
+    let cluster_count: usize = places.iter().map(|&place| regions[place].clusters.len()).sum();
+    i64::try_from(cluster_count).unwrap_or(i64::MAX) >= clusters
+        && (limits.least..=limits.most).contains(&length)
 }
 
 fn is_full(places: &[usize], limits: Limits) -> bool {
@@ -210,10 +210,12 @@ fn path(regions: &[Region], places: &[usize]) -> Path {
             .cmp(&one.score)
             .then_with(|| one.name.cmp(&other.name))
     });
-    let of = places.iter().map(|&place| &regions[place]);
+    let combination = places.iter().map(|&place| &regions[place]);
     Path {
-        score: of.clone().fold(0, |sum, region| sum.saturating_add(region.score)),
-        clusters: of.map(|region| region.clusters.len()).sum(),
+        score: combination
+            .clone()
+            .fold(0, |sum, region| sum.saturating_add(region.score)),
+        clusters: combination.map(|region| region.clusters.len()).sum(),
         places,
     }
 }

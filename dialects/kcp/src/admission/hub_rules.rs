@@ -10,7 +10,7 @@ use crate::names::{INTERNAL_SCHEDULING, INTERNAL_WORKLOADS, NAMESPACES, PLACEMEN
 
 use super::roles::SYNCER;
 
-/// The rules for namespaces and `synced`.
+/// The rules for namespaces and for the resources in `synced`.
 pub(crate) fn of(synced: &[GroupResource]) -> Vec<HubRule> {
     let rule = |name, resources: Vec<GroupResource>, subresources, operations, phase| HubRule {
         name,
@@ -20,7 +20,7 @@ pub(crate) fn of(synced: &[GroupResource]) -> Vec<HubRule> {
         phase,
         conditions: vec![guarded_keys()],
     };
-    let written: &[Operation] = &[Operation::Create, Operation::Update];
+    let writes: &[Operation] = &[Operation::Create, Operation::Update];
     let all: &[Operation] = &[Operation::Create, Operation::Update, Operation::Delete];
     let of_namespaces: &[&str] = &["", "status", "finalize"];
     let of_synced: &[&str] = &["", "status"];
@@ -29,7 +29,7 @@ pub(crate) fn of(synced: &[GroupResource]) -> Vec<HubRule> {
             "namespaces",
             vec![NAMESPACES],
             of_namespaces,
-            written,
+            writes,
             Phase::Mutate,
         ),
         rule(
@@ -39,7 +39,7 @@ pub(crate) fn of(synced: &[GroupResource]) -> Vec<HubRule> {
             all,
             Phase::Validate,
         ),
-        rule("synced", synced.to_vec(), of_synced, written, Phase::Mutate),
+        rule("synced", synced.to_vec(), of_synced, writes, Phase::Mutate),
         rule("synced", synced.to_vec(), of_synced, all, Phase::Validate),
     ]
 }

@@ -23,23 +23,23 @@ struct KeyChange<'a> {
 }
 
 /// Checks every guarded key that differs between `old` and `new`.
-pub(super) fn judge(writer: &Writer, namespace: bool, old: &Value, new: &Value, findings: &mut Findings) {
+pub(super) fn judge(writer: &Writer, is_namespace: bool, old: &Value, new: &Value, findings: &mut Findings) {
     for change in differing(old, new, LABELS) {
         match change.key.strip_prefix(STATE) {
-            Some(identifier) => state(writer, namespace, identifier, &change, findings),
+            Some(identifier) => state(writer, is_namespace, identifier, &change, findings),
             None => internal(writer, &change, findings),
         }
     }
     for change in differing(old, new, ANNOTATIONS) {
         match change.key.strip_prefix(DELETION) {
-            Some(identifier) => deletion(writer, namespace, identifier, &change, findings),
+            Some(identifier) => deletion(writer, is_namespace, identifier, &change, findings),
             None => internal(writer, &change, findings),
         }
     }
     syncer_finalizers(writer, old, new, findings);
 }
 
-/// The keys of `metadata.<name>` that differ, including those outside of kcp's domain.
+/// The keys of `metadata.<name>` that differ, including keys outside of kcp's domain.
 fn differing<'a>(old: &'a Value, new: &'a Value, name: &str) -> Vec<KeyChange<'a>> {
     let (before, after) = (part(old, name), part(new, name));
     if before == after {
@@ -81,7 +81,7 @@ fn check_new_identifier(identifier: &str, change: &KeyChange<'_>, findings: &mut
 /// Checks the change of a state label.
 fn state(
     writer: &Writer,
-    namespace: bool,
+    is_namespace: bool,
     identifier: &str,
     change: &KeyChange<'_>,
     findings: &mut Findings,
@@ -97,10 +97,10 @@ fn state(
     let allowed = match writer {
         Writer::Trusted => true,
         // Actors that may write the label may also remove an invalid stored value.
-        Writer::Role(Role::Namespace) if from == to => namespace,
-        Writer::Role(Role::Resource) if from == to => !namespace,
+        Writer::Role(Role::Namespace) if from == to => is_namespace,
+        Writer::Role(Role::Resource) if from == to => !is_namespace,
         Writer::Role(role) => {
-            from != to && may_sync(role.actor(), namespace, from, to) && is_for(role, identifier)
+            from != to && may_sync(role.actor(), is_namespace, from, to) && is_for(role, identifier)
         }
         Writer::User => false,
     };
@@ -111,21 +111,21 @@ fn state(
             (None, None) => "absent".to_owned(),
         };
         let step = format!("from {} to {}", word(from, change.old), word(to, change.new));
-        let actors: Vec<Actor> = who_may_sync(namespace, from, to).collect();
-        let who = if actors.is_empty() {
+        let actors: Vec<Actor> = who_may_sync(is_namespace, from, to).collect();
+        let permission = if actors.is_empty() {
             "nobody may do this".to_owned()
         } else {
             format!("only {} may do this", any_of(actors, identifier))
         };
-        findings.forbid(&change.path, format!("{step}: {who}"));
+        findings.forbid(&change.path, format!("{step}: {permission}"));
     }
 }
 
-/// Checks the change of a deletion annotation. The controller of the object sets it once, to an instant;
-/// this controller or the syncer removes it.
+/// Checks the change of a deletion annotation. The controller of the object sets the annotation once, to an
+/// instant. This controller or the syncer removes the annotation.
 fn deletion(
     writer: &Writer,
-    namespace: bool,
+    is_namespace: bool,
     identifier: &str,
     change: &KeyChange<'_>,
     findings: &mut Findings,
@@ -141,22 +141,22 @@ fn deletion(
             "must be an RFC 3339 instant such as 2021-10-28T09:00:00Z",
         );
     }
-    let owner = if namespace {
+    let owner = if is_namespace {
         Actor::NamespaceController
     } else {
         Actor::ResourceController
     };
-    let refreshed = instant(change.old).is_some() && change.new.is_some();
+    let replaces_instant = instant(change.old).is_some() && change.new.is_some();
     let allowed = match writer {
         Writer::Trusted => true,
         Writer::Role(role @ Role::Syncer(_)) => change.new.is_none() && is_for(role, identifier),
-        Writer::Role(role) => role.actor() == owner && !refreshed,
+        Writer::Role(role) => role.actor() == owner && !replaces_instant,
         Writer::User => false,
     };
     if allowed {
         return;
     }
-    let detail = if refreshed {
+    let detail = if replaces_instant {
         "the removal has begun; its instant stays".to_owned()
     } else if change.new.is_none() {
         format!(
@@ -187,20 +187,20 @@ fn internal(writer: &Writer, change: &KeyChange<'_>, findings: &mut Findings) {
         return;
     }
     let prefix = change.key.split_once('/').map(|(prefix, _)| prefix);
-    let inside = |prefix: &str| {
+    let is_internal = |prefix: &str| {
         prefix
             .strip_suffix(INTERNAL_WORKLOADS)
             .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
-    if prefix.is_some_and(inside) {
+    if prefix.is_some_and(is_internal) {
         let detail =
             format!("keys of {INTERNAL_WORKLOADS} are kept by the controllers; nobody else may write them");
         findings.forbid(&change.path, detail);
     }
 }
 
-/// Checks changes of syncers' finalizers. Each syncer may change its own finalizer; the resource controller
-/// may remove the finalizers of deleted clusters.
+/// Checks changes of syncers' finalizers. Each syncer may change its own finalizer. The resource controller
+/// may remove every syncer's finalizer, as it does for deleted clusters.
 fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut Findings) {
     fn own(object: &Value) -> BTreeSet<&str> {
         let identifiers = finalizers(object).filter_map(|name| name.strip_prefix(SYNCER_FINALIZER));
@@ -237,8 +237,8 @@ fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut F
     }
 }
 
-/// Checks the parts of a syncer's write other than its own keys: a syncer may only write the status of an
-/// object.
+/// Checks the parts of a syncer's write other than the keys of its cluster, whose identifier is `own`: a
+/// syncer may only write the status of an object.
 pub(super) fn judge_syncer(
     own: &str,
     operation: Operation,
@@ -250,10 +250,10 @@ pub(super) fn judge_syncer(
         findings.forbid("metadata.name", "a syncer makes no objects");
         return;
     }
-    let nothing = Map::new();
+    let empty = Map::new();
     let (before, after) = (
-        old.as_object().unwrap_or(&nothing),
-        new.as_object().unwrap_or(&nothing),
+        old.as_object().unwrap_or(&empty),
+        new.as_object().unwrap_or(&empty),
     );
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for name in names {
@@ -261,9 +261,9 @@ pub(super) fn judge_syncer(
             findings.forbid(name, "a syncer changes the status and its own keys only");
         }
     }
-    // State labels and deletion annotations are checked as for all users. A syncer may remove its cluster's
+    // State labels and deletion annotations are checked as for all users. A syncer may change its cluster's
     // status and spec annotations.
-    let judged = |key: &str| key.starts_with(STATE) || key.starts_with(DELETION);
+    let is_judged = |key: &str| key.starts_with(STATE) || key.starts_with(DELETION);
     let is_own = |key: &str| {
         [STATUS_OF, SPEC_DIFF]
             .iter()
@@ -271,7 +271,7 @@ pub(super) fn judge_syncer(
     };
     for part in [LABELS, ANNOTATIONS] {
         for change in differing(old, new, part) {
-            if !judged(change.key) && !is_own(change.key) {
+            if !is_judged(change.key) && !is_own(change.key) {
                 findings.forbid(&change.path, "a syncer changes the status and its own keys only");
             }
         }

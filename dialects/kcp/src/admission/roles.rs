@@ -20,7 +20,7 @@ pub enum Role {
 /// Prefix of the user names of syncers.
 pub(super) const SYNCER: &str = "berth:syncer:";
 
-/// The user name of Berth's own actor; for a syncer, the prefix before its identifier.
+/// The user name of Berth's own actor; for a syncer, with `<identifier>` in place of its identifier.
 #[must_use]
 pub const fn user_of(actor: Actor) -> &'static str {
     match actor {

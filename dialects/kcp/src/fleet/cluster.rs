@@ -9,7 +9,7 @@ use crate::kind::workload_cluster::WorkloadCluster;
 use crate::location_string::check_identifier;
 use crate::readiness::{self, ReportedConditions};
 
-/// Facts that every decision reads, contiguous in memory.
+/// A workload cluster. Every decision reads the facts of all rows, which are stored in one vector.
 #[derive(Clone)]
 pub(crate) struct Row {
     /// The name of the WorkloadCluster; rows are sorted by it.
@@ -48,7 +48,7 @@ pub(crate) struct Facts {
     pub(crate) locations: u32,
 }
 
-/// The identifier of a workload cluster: its uid, or its name where it has none.
+/// The identifier of a workload cluster: its uid, or its name if it has no uid.
 pub(crate) fn identifier(meta: &Meta) -> &str {
     if meta.uid().is_empty() {
         meta.name()
@@ -105,7 +105,7 @@ impl Row {
     }
 
     /// Whether decisions are the same for this version of the cluster and for `older`. A heartbeat in time
-    /// makes no difference, but one after a gap does.
+    /// makes no difference, but a heartbeat after a gap does.
     pub(crate) fn decides_like(&self, older: &Self) -> bool {
         let (new, old) = (&self.facts, &older.facts);
         let unbroken = self

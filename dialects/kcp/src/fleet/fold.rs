@@ -42,11 +42,11 @@ impl Fleet {
         let mut due = self.put_cluster(key, new);
         // A cluster that waited for the released identifier can take it now.
         if let Some((next, object)) = self.next_in_line() {
-            let more = self.put_cluster(&next, Some(&object));
+            let further = self.put_cluster(&next, Some(&object));
             due = Consequences {
-                decide: join(due.decide, more.decide),
-                demands: join(due.demands, more.demands),
-                targets: due.targets.zip(more.targets).map(|(mut one, two)| {
+                decide: join(due.decide, further.decide),
+                demands: join(due.demands, further.demands),
+                targets: due.targets.zip(further.targets).map(|(mut one, two)| {
                     one.extend(two);
                     one
                 }),
@@ -101,8 +101,8 @@ impl Fleet {
                     "the identifier \"{}\" is that of WorkloadCluster \"{holder}\" already; identifiers must differ",
                     row.identifier
                 );
-                let line = (Arc::clone(&row.identifier), Arc::clone(&row.name));
-                self.shadowed.insert(line, Arc::clone(object));
+                let entry = (Arc::clone(&row.identifier), Arc::clone(&row.name));
+                self.shadowed.insert(entry, Arc::clone(object));
                 Err(problem)
             }
             _ => Ok(row),
@@ -183,52 +183,52 @@ impl Fleet {
                 .as_ref()
                 .is_some_and(|location| location.selector.matches(labels))
         };
-        let inside = self.sets.map(|set| set.contains(&number));
-        let moved: Vec<(usize, bool)> = self
+        let sets_inside = self.sets.map(|set| set.contains(&number));
+        let membership_changes: Vec<(usize, bool)> = self
             .rows
             .iter()
             .enumerate()
-            .map(|(place, row)| (place, member(row), inside[row.facts.locations as usize]))
-            .filter(|(_, is, was)| is != was)
-            .map(|(place, is, _)| (place, is))
+            .map(|(place, row)| (place, member(row), sets_inside[row.facts.locations as usize]))
+            .filter(|(_, is_member, was_member)| is_member != was_member)
+            .map(|(place, is_member, _)| (place, is_member))
             .collect();
-        for (place, is) in moved {
+        for (place, is_member) in membership_changes {
             let Some(row) = self.rows.get_mut(place) else {
                 continue;
             };
             let mut numbers = self.sets.get(row.facts.locations).to_vec();
             match numbers.binary_search(&number) {
-                Err(at) if is => numbers.insert(at, number),
-                Ok(at) if !is => drop(numbers.remove(at)),
+                Err(index) if is_member => numbers.insert(index, number),
+                Ok(index) if !is_member => drop(numbers.remove(index)),
                 _ => {}
             }
             row.facts.locations = self.sets.number(numbers);
         }
     }
 
-    /// Applies a configuration. If it is invalid, the last valid one stays in force.
+    /// Applies a configuration. If it is invalid, the last valid configuration stays in force.
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         self.unusable.forget(key);
         let spec = new.and_then(|object| object.value().get("spec")?.get(DIALECT));
-        let read = Config::read_within(spec, &format!("spec.{DIALECT}"), self.syncable.as_deref());
-        let read = read.map_err(|errors| berth_apimachinery::field::aggregate(&errors));
-        let Some(mut config) = self.unusable.note(key, read) else {
+        let result = Config::read_within(spec, &format!("spec.{DIALECT}"), self.syncable.as_deref());
+        let result = result.map_err(|errors| berth_apimachinery::field::aggregate(&errors));
+        let Some(mut config) = self.unusable.note(key, result) else {
             return Consequences::nothing();
         };
-        let silent = |field: &str| spec.is_none_or(|spec| spec[field].is_null());
-        if silent("namespaceSelector") {
-            config.namespace_selector = self.usual.namespace_selector.clone();
+        let is_absent = |field: &str| spec.is_none_or(|spec| spec[field].is_null());
+        if is_absent("namespaceSelector") {
+            config.namespace_selector = self.defaults.namespace_selector.clone();
         }
-        if silent("locationCluster") {
-            config.location_cluster = Arc::clone(&self.usual.location_cluster);
+        if is_absent("locationCluster") {
+            config.location_cluster = Arc::clone(&self.defaults.location_cluster);
         }
         if config == self.config {
             return Consequences::nothing();
         }
         let threshold = config.heartbeat_threshold;
-        let retimed = threshold != self.config.heartbeat_threshold;
+        let threshold_changed = threshold != self.config.heartbeat_threshold;
         self.config = config;
-        if retimed {
+        if threshold_changed {
             self.rows.iter_mut().for_each(|row| {
                 row.facts.fresh_until = crate::readiness::fresh_until(&row.record.view.status, threshold);
             });
@@ -236,7 +236,7 @@ impl Fleet {
         Consequences {
             decide: AffectedDemands::All,
             demands: AffectedDemands::All,
-            targets: if retimed { None } else { Some(Vec::new()) },
+            targets: if threshold_changed { None } else { Some(Vec::new()) },
         }
     }
 }

@@ -20,7 +20,7 @@ impl LocationRecord {
     /// Parses the selector of a Location.
     ///
     /// # Errors
-    /// The reason why it cannot be parsed.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(object: &Object) -> Result<Selector, String> {
         let location: Location = object.view().map_err(|error| error.to_string())?;
         Selector::compile(&location.spec.instance_selector, "spec.instanceSelector")
@@ -28,7 +28,7 @@ impl LocationRecord {
     }
 }
 
-/// Names as small numbers, so that rows hold integers. A clone shares its content.
+/// Small numbers for the names of locations, as used in sets. A clone shares the content.
 #[derive(Clone, Default)]
 pub(crate) struct Numbers {
     numbers: HashMap<Arc<str>, u32>,

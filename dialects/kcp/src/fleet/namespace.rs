@@ -26,7 +26,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Parses a Namespace, which cannot fail.
+    /// Parses a Namespace. An invalid placement annotation is not an error.
     pub(crate) fn read(object: &Arc<Object>) -> Self {
         let meta = object.meta();
         let reading = StoredPlacement::of(object.annotations().get(PLACEMENT).as_deref());
@@ -48,7 +48,7 @@ impl Record {
         }
     }
 
-    /// Whether the placement has any entry, including one that cannot be parsed.
+    /// Whether the placement has any entry, including an entry that cannot be parsed.
     pub(crate) fn is_placed(&self) -> bool {
         !self.reading.placement.0.is_empty() || !self.reading.dropped.is_empty()
     }
@@ -79,8 +79,8 @@ impl Record {
             .map(|(place, _)| &place.identifier)
     }
 
-    /// Whether a change of the fleet could result in a place: the namespace has none, or leaves one without
-    /// another in the same location.
+    /// Whether a change of the fleet could result in a new place: the namespace has no place, or leaves a
+    /// place without having another in the same location.
     pub(crate) fn waits(&self) -> bool {
         if self.deleting || self.disabled {
             return false;
@@ -96,7 +96,7 @@ impl Record {
         active.is_empty() || stranded
     }
 
-    /// Whether the annotation has entries to remove.
+    /// Whether the annotation has entries to remove, or is not a map.
     fn has_removable_entries(&self) -> bool {
         let reading = &self.reading;
         !reading.dropped.is_empty()
@@ -108,7 +108,7 @@ impl Record {
     /// namespaces. The placement controller's own writes need no decision: they make legal transitions,
     /// leave no entries to remove, and update the condition.
     pub(crate) fn needs_decision(&self, old: &Self) -> bool {
-        let moved = || {
+        let has_foreign_changes = || {
             let (before, after) = (&old.reading.placement.0, &self.reading.placement.0);
             let foreign = |(place, state)| {
                 let from = before.get(place).copied();
@@ -122,7 +122,8 @@ impl Record {
                 .map(|place| (place, None));
             kept.chain(removed).any(foreign)
         };
-        let annotation = self.reading != old.reading && (self.has_removable_entries() || moved());
+        let annotation =
+            self.reading != old.reading && (self.has_removable_entries() || has_foreign_changes());
         let conditions = || condition::stored(self.object.value()) != condition::stored(old.object.value());
         self.object.meta().uid() != old.object.meta().uid()
             || self.disabled != old.disabled

@@ -1,4 +1,4 @@
-//! Folding changes of namespaces: entries and counts are updated, and nothing is rebuilt.
+//! Folding changes of namespaces: entries and counts are updated, not rebuilt.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl Fleet {
         touched
     }
 
-    /// The demands among the namespaces with an entry of `identifier`.
+    /// The namespaces with an entry of `identifier`, all of which are demands.
     pub(crate) fn placed_on<'a>(&'a self, identifier: &'a Arc<str>) -> impl Iterator<Item = Key> + 'a {
         let first = Key::new(crate::names::NAMESPACES, "", "");
         self.placed
@@ -73,7 +73,7 @@ impl Fleet {
             .map(|(_, key)| key.clone())
     }
 
-    /// The demands without a place.
+    /// The selected namespaces that wait for a place.
     pub(super) fn waiting(&self) -> impl Iterator<Item = Key> + '_ {
         self.waiting
             .iter()
@@ -85,8 +85,11 @@ impl Fleet {
 /// Counts `after` instead of `before`, and returns the identifiers with a changed count.
 fn count(counts: &mut HashMap<Arc<str>, i64>, before: &[Arc<str>], after: &[Arc<str>]) -> Vec<Arc<str>> {
     let mut touched = Vec::new();
-    for (these, those, step) in [(before, after, -1), (after, before, 1)] {
-        for identifier in these.iter().filter(|identifier| !those.contains(identifier)) {
+    for (identifiers, others, step) in [(before, after, -1), (after, before, 1)] {
+        for identifier in identifiers
+            .iter()
+            .filter(|identifier| !others.contains(identifier))
+        {
             let count = counts.get(identifier).copied().unwrap_or(0) + step;
             if count == 0 {
                 counts.remove(identifier);

@@ -88,7 +88,7 @@ static DEFINITION: Definition = Definition {
     )
 };
 
-/// A column with kcp's priority. Priorities go up to 3, so that all columns except the name are only shown
+/// A column with kcp's priority. All columns except the name have a priority above 0, so they are only shown
 /// by `-o wide`.
 const fn column(name: &'static str, description: &'static str, priority: i32) -> Column {
     Column {

@@ -53,8 +53,8 @@ impl Pairs {
 const EXAMPLE: &str = r#"{"root:compute+us-east1+a7fc":"Bound"}"#;
 
 /// The sentence for JSON that is not an object.
-pub(super) fn not_an_object(what: &str) -> String {
-    format!("is {what}; it must be a JSON object of location strings and states, such as {EXAMPLE}")
+pub(super) fn not_an_object(actual: &str) -> String {
+    format!("is {actual}; it must be a JSON object of location strings and states, such as {EXAMPLE}")
 }
 
 struct Raw(Vec<(String, Value)>);

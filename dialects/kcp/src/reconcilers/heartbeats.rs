@@ -54,8 +54,8 @@ impl Reconciler for Heartbeats {
     /// The key of a workload cluster that is new, so that its heartbeats are awaited from now on, or whose
     /// status does not agree with its heartbeats and name.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
-        let at = |object: Option<&Object>| object.and_then(|object| awaited_since(object.value()));
-        let (old, new) = (at(change.old.as_deref()), at(change.new.as_deref()));
+        let since = |object: Option<&Object>| object.and_then(|object| awaited_since(object.value()));
+        let (old, new) = (since(change.old.as_deref()), since(change.new.as_deref()));
         let first = new.is_some() && (old.is_none() || new < old);
         let due = first || change.new.is_some() && self.has_work(&change.key, context);
         due.then(|| change.key.clone()).into_iter().collect()
@@ -80,9 +80,9 @@ impl Reconciler for Heartbeats {
         let threshold = fleet.config.heartbeat_threshold;
         let fresh_until = awaited_since(&value).map(|at| at.checked_add(threshold).unwrap_or(Timestamp::MAX));
         let stale_at = fresh_until.and_then(|at| at.checked_add(std::time::Duration::from_nanos(1)).ok());
-        let judged = judge(&value, threshold, context.now);
-        let pointing = self.with_view_url(judged.as_ref().unwrap_or(&value), &key.name);
-        let write = pointing.or(judged).map(|new| {
+        let with_conditions = judge(&value, threshold, context.now);
+        let with_url = self.with_view_url(with_conditions.as_ref().unwrap_or(&value), &key.name);
+        let write = with_url.or(with_conditions).map(|new| {
             let mut write = update(key, object, new);
             write.subresource = "status";
             write

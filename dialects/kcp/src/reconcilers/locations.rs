@@ -1,5 +1,5 @@
-//! The location controller: counts the workload clusters of each Location, and writes its labels out for
-//! printing.
+//! The location controller: counts the workload clusters of each Location, and writes the labels of the
+//! Location as one text for printing.
 
 use std::sync::Arc;
 
@@ -27,14 +27,14 @@ fn member(row: &Row) -> Member {
 /// heartbeat is too old.
 fn count(fleet: &Fleet, name: &str, now: Timestamp) -> Option<(Counts, Option<Timestamp>)> {
     let number = fleet.locations.get(name)?.number;
-    let inside = fleet.sets.map(|set| set.contains(&number));
+    let sets_inside = fleet.sets.map(|set| set.contains(&number));
     let rows = || {
         let rows = fleet.rows.iter();
-        rows.filter(|row| inside[row.facts.locations as usize])
+        rows.filter(|row| sets_inside[row.facts.locations as usize])
     };
     let fresh = rows().filter(|row| row.facts.is_ready(now) && row.facts.fresh_until < Timestamp::MAX);
-    let stale = fresh.map(|row| row.facts.fresh_until).min();
-    let due_at = stale.and_then(|at| at.checked_add(std::time::Duration::from_nanos(1)).ok());
+    let earliest = fresh.map(|row| row.facts.fresh_until).min();
+    let due_at = earliest.and_then(|at| at.checked_add(std::time::Duration::from_nanos(1)).ok());
     Some((counts(rows().map(member), now), due_at))
 }
 
@@ -60,7 +60,7 @@ impl Locations {
         let until = |row: &Option<Row>| row.as_ref().map(|row| row.facts.fresh_until);
         let labels =
             |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.meta().labels().clone());
-        // A later heartbeat changes no count, but an earlier one may.
+        // A later heartbeat changes no count, but an earlier heartbeat may.
         let same = counted(&old) == counted(&new) && labels(&change.old) == labels(&change.new);
         if same && until(&new) >= until(&old) {
             return Vec::new();

@@ -1,5 +1,5 @@
-//! The namespace controller: adopts placed namespaces, and requests the release of leaving ones from their
-//! clusters.
+//! The namespace controller: adopts placed namespaces, and requests the release of leaving namespaces from
+//! their clusters.
 
 use berth_apimachinery::{Change, GroupResource, Key};
 use berth_dialect_contract::{Context, Reconciler, Step};
@@ -50,11 +50,13 @@ impl Reconciler for Namespaces {
             let due = outline_differs(change) && Self::has_work(&change.key, context);
             return due.then(|| change.key.clone()).into_iter().collect();
         }
-        let moved = added_or_removed(change);
-        let Some(fleet) = fleet(context).filter(|_| !moved.is_empty()) else {
+        let changed_clusters = added_or_removed(change);
+        let Some(fleet) = fleet(context).filter(|_| !changed_clusters.is_empty()) else {
             return Vec::new();
         };
-        let placed = moved.iter().flat_map(|identifier| fleet.placed_on(identifier));
+        let placed = changed_clusters
+            .iter()
+            .flat_map(|identifier| fleet.placed_on(identifier));
         placed.filter(|key| Self::has_work(key, context)).collect()
     }
 

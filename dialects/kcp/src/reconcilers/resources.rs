@@ -1,6 +1,6 @@
 //! The resource controller: copies the state labels and deletion annotations of a namespace to the synced
-//! resources in it, and removes all metadata of workload clusters from resources that are no
-//! longer synced.
+//! resources in it, and removes the syncing metadata of workload clusters from resources that are no longer
+//! synced.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn is_marked(object: &Object) -> bool {
 }
 
 /// The namespace of an object.
-fn home<'a>(key: &Key, context: &Context<'a>) -> Option<&'a Arc<Object>> {
+fn namespace_of<'a>(key: &Key, context: &Context<'a>) -> Option<&'a Arc<Object>> {
     context.objects.get(&Key::new(NAMESPACES, "", &key.namespace))
 }
 
@@ -63,8 +63,8 @@ fn changes_resources(change: &Change) -> bool {
 }
 
 impl Resources {
-    /// Returns the update of an object of `resource` in `namespace`, if it needs one. Both need only have
-    /// their metadata.
+    /// Returns `object`, which is of `resource` and in `namespace`, after the controller's step; `None` if it
+    /// does not change. Both may consist of their metadata alone.
     fn judge(
         &self,
         resource: GroupResource,
@@ -72,21 +72,21 @@ impl Resources {
         fleet: &Fleet,
         context: &Context<'_>,
     ) -> Option<Value> {
-        let known = resource_controller::Context {
+        let inputs = resource_controller::Context {
             exists: &|wanted| exists(fleet, context, wanted),
             coordinated: self.coordinated.contains(&resource),
             now: context.now,
         };
-        reconcile(namespace, object, &known)
+        reconcile(namespace, object, &inputs)
     }
 
     /// The objects in `namespace` that need a write.
     fn in_namespace(&self, namespace: &Object, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
-        let (name, shape) = (namespace.meta().name(), outline(namespace));
+        let (name, namespace_outline) = (namespace.meta().name(), outline(namespace));
         let mut due = Vec::new();
         for &resource in &self.synced {
             for object in context.objects.list(resource, Some(name)) {
-                let pair = (&shape, &outline(object));
+                let pair = (&namespace_outline, &outline(object));
                 if self.judge(resource, pair, fleet, context).is_some() {
                     due.push(key_of(resource, object));
                 }
@@ -113,21 +113,22 @@ impl Resources {
         if self.former.contains(&key.resource) {
             return context.objects.get(key).is_some_and(|object| is_marked(object));
         }
-        let pair = home(key, context).zip(context.objects.get(key));
+        let pair = namespace_of(key, context).zip(context.objects.get(key));
         pair.is_some_and(|(namespace, object)| {
             let pair = (&outline(namespace), &outline(object));
             self.judge(key.resource, pair, fleet, context).is_some()
         })
     }
 
-    /// Every object with metadata of a workload cluster that was added or removed. There is no index of
-    /// objects by cluster, so that all are checked; clusters are seldom added or removed.
+    /// Objects that may need a write because a workload cluster was added or removed: objects with metadata
+    /// of the cluster, and objects in namespaces with such metadata. There is no index of objects by cluster,
+    /// so all objects are checked; clusters are seldom added or removed.
     fn about(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
-        let moved = added_or_removed(change);
-        if moved.is_empty() {
+        let changed_clusters = added_or_removed(change);
+        if changed_clusters.is_empty() {
             return Vec::new();
         }
-        let is_concerned = |object: &Object| moved.iter().any(|name| mentions(object, name));
+        let is_concerned = |object: &Object| changed_clusters.iter().any(|name| mentions(object, name));
         let mut due = Vec::new();
         for namespace in context.objects.list(NAMESPACES, None) {
             if is_concerned(namespace) {
@@ -204,8 +205,8 @@ impl Reconciler for Resources {
         let new = if self.former.contains(&key.resource) {
             is_marked(object).then(|| clear(&editable(object))).flatten()
         } else {
-            let known = fleet(context).zip(home(key, context));
-            known.and_then(|(fleet, namespace)| {
+            let inputs = fleet(context).zip(namespace_of(key, context));
+            inputs.and_then(|(fleet, namespace)| {
                 let pair = (&outline(namespace), &editable(object));
                 self.judge(key.resource, pair, fleet, context)
             })

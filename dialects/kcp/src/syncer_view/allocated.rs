@@ -1,13 +1,13 @@
 //! Fields that a cluster allocates by itself (docs/systems/kcp.md, "Downstream copies"). Values that the hub
-//! has allocated are not copied, since they are meaningless on a workload cluster, where they may be in use.
+//! has allocated are not copied, since they are meaningless on a workload cluster, and may be in use there.
 //! Values that the workload cluster has allocated are kept.
 
 use serde_json::{Map, Value, json};
 
 use crate::edit::{ANNOTATIONS, set};
 
-/// The type of Secrets that a cluster's token controller manages. It deletes Secrets of unknown service
-/// accounts.
+/// The type of Secrets that a cluster's token controller manages. This controller deletes Secrets of unknown
+/// service accounts.
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 /// Annotations that name the service account of a Secret of the type [`ACCOUNT_TOKEN`].
 const ACCOUNT: [&str; 2] = [
@@ -75,36 +75,38 @@ pub(super) fn remove_allocated(copy: &mut Value) {
     }
 }
 
-/// Copies the cluster's allocations from `down` to `next`, which will replace it.
+/// Copies the cluster's allocations from `down` to `next`, which will replace `down`.
 pub(super) fn keep(next: &mut Value, down: &Value) {
     let kind = down["kind"].as_str().unwrap_or_default();
     let Some(spec) = next.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
-    let had = &down["spec"];
+    let old_spec = &down["spec"];
     let is_service = kind == "Service";
     for field in of_spec(kind).iter().chain(&["ipFamilyPolicy"]) {
         let is_free = match is_service {
-            true => !spec.contains_key(*field) && may_have(spec, field, had),
+            true => !spec.contains_key(*field) && may_have(spec, field, old_spec),
             false => !spec.contains_key(*field) && *field != "ipFamilyPolicy",
         };
-        if let Some(value) = had.get(field).filter(|_| is_free) {
+        if let Some(value) = old_spec.get(field).filter(|_| is_free) {
             spec.insert((*field).to_owned(), value.clone());
         }
     }
-    if is_service && may_have(spec, "nodePort", had) {
-        let name = |port: &Map<String, Value>| ["port", "protocol"].map(|field| port.get(field).cloned());
-        let known = had["ports"]
+    if is_service && may_have(spec, "nodePort", old_spec) {
+        let port_key = |port: &Map<String, Value>| ["port", "protocol"].map(|field| port.get(field).cloned());
+        let old_ports = old_spec["ports"]
             .as_array()
             .into_iter()
             .flatten()
             .filter_map(Value::as_object);
-        let known: Vec<_> = known.map(|port| (name(port), port.get("nodePort"))).collect();
+        let old_ports: Vec<_> = old_ports
+            .map(|port| (port_key(port), port.get("nodePort")))
+            .collect();
         let tcp = Some(json!("TCP"));
         for port in ports(spec) {
-            let [number, protocol] = name(port);
+            let [number, protocol] = port_key(port);
             let key = [number, protocol.or_else(|| tcp.clone())];
-            let found = known.iter().find(|([number, protocol], _)| {
+            let found = old_ports.iter().find(|([number, protocol], _)| {
                 *number == key[0] && protocol.as_ref().or(tcp.as_ref()) == key[1].as_ref()
             });
             if let Some((_, Some(allocated))) = found {
@@ -114,9 +116,9 @@ pub(super) fn keep(next: &mut Value, down: &Value) {
     }
 }
 
-/// Whether a Service with this `spec` may keep `field` of its former fields `had`. Not every type of Service
-/// has each field, and the addresses of a Service belong together.
-fn may_have(spec: &Map<String, Value>, field: &str, had: &Value) -> bool {
+/// Whether a Service with this `spec` may keep `field` of its former spec `old_spec`. Not every type of
+/// Service has each field, and the addresses of a Service belong together.
+fn may_have(spec: &Map<String, Value>, field: &str, old_spec: &Value) -> bool {
     let text = |field: &str| spec.get(field).and_then(Value::as_str);
     let service_type = text("type").unwrap_or("ClusterIP");
     match field {
@@ -125,7 +127,7 @@ fn may_have(spec: &Map<String, Value>, field: &str, had: &Value) -> bool {
             service_type == "LoadBalancer" && text("externalTrafficPolicy") == Some("Local")
         }
         "clusterIPs" if spec.contains_key("clusterIP") => {
-            spec.get("clusterIP") == had.pointer("/clusterIPs/0")
+            spec.get("clusterIP") == old_spec.pointer("/clusterIPs/0")
         }
         _ => service_type != "ExternalName",
     }
@@ -136,19 +138,22 @@ fn ports(spec: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String,
     ports.into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// Whether `down` must be recreated to become `copy`. The type of a Secret is immutable, and a Service of
-/// type ClusterIP cannot change between having an address and being headless.
+/// Whether `down` must be recreated to become `copy`. The type of a Secret is immutable, and a Service cannot
+/// change between having an address and being headless, unless it becomes or was of type ExternalName.
 pub(super) fn is_another(copy: &Value, down: &Value) -> bool {
     match copy["kind"].as_str() {
         Some("Secret") => down.get("type").is_some() && down["type"] != copy["type"],
         Some("Service") => {
             let (new, old) = (&copy["spec"], &down["spec"]);
-            let is_within = |spec: &Value| spec["type"] != "ExternalName";
+            let has_cluster_ips = |spec: &Value| spec["type"] != "ExternalName";
             let has_address = old["clusterIP"]
                 .as_str()
                 .is_some_and(|address| !address.is_empty());
             let is_headless = |spec: &Value| spec["clusterIP"] == "None";
-            has_address && is_within(new) && is_within(old) && is_headless(new) != is_headless(old)
+            has_address
+                && has_cluster_ips(new)
+                && has_cluster_ips(old)
+                && is_headless(new) != is_headless(old)
         }
         _ => false,
     }

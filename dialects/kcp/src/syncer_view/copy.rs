@@ -1,8 +1,8 @@
 //! The copy of an object on a workload cluster: its content, whether it is up to date, and the status to be
 //! reported upstream (docs/systems/kcp.md, "Downstream copies").
 //!
-//! A copy has a record of its copied fields. Clusters set defaults and their own labels, so that the present
-//! object is compared with this record and not with the upstream object.
+//! Clusters add defaults and their own labels to a copy, so a copy may have more than the upstream object.
+//! The record of a copy lists the copied fields, so that fields that are no longer copied can be removed.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The record of a downstream object; a missing or malformed one is empty.
+    /// The record of a downstream object; an empty record if it is missing or malformed.
     #[must_use]
     pub fn of(down: &Value) -> Self {
         let text = text(down, ANNOTATIONS, SYNCED);
@@ -68,7 +68,7 @@ impl Record {
     }
 }
 
-/// Top-level fields that are copied with changes, or not copied.
+/// Top-level fields that a record does not list.
 const NO_CONTENT: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
 /// Fields of the metadata that each server sets itself.
 const SERVERS_OWN: [&str; 10] = [
@@ -140,7 +140,7 @@ fn is_ours(key: &str) -> bool {
     key == PLACEMENT || key == SYNCED || prefixes.iter().any(|prefix| key.starts_with(prefix))
 }
 
-/// The fields whose keys all come from upstream: no other program sets keys in them, so that other keys are
+/// The fields whose keys all come from upstream: no other program sets keys in them, so other keys are
 /// removed.
 const CONTENT: [&str; 2] = ["data", "binaryData"];
 
@@ -155,7 +155,7 @@ pub fn is_another(copy: &Value, down: &Value) -> bool {
     allocated::is_another(copy, down)
 }
 
-/// Whether `down` has exactly the content of `copy`, if the content is compared exactly.
+/// Whether `down` has exactly the content of `copy`. True if objects of this kind are not compared exactly.
 fn same_content(down: &Value, copy: &Value) -> bool {
     let value_of =
         |object: &'_ Value, field: &str| object.get(field).filter(|value| !is_nothing(value)).cloned();
@@ -230,10 +230,11 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// The status that `down` reports, translated for upstream; `None` where it reports none.
+/// The status that `down` reports, translated for upstream; `None` if it reports no status.
 ///
 /// Each side has its own generations. An observed generation of `down` is translated to the upstream
-/// generation of which `down` is a copy: the generation of `up`, if `down` is up to date.
+/// generation of which `down` is a copy: the generation of `up` if `down` is up to date, else the generation
+/// before.
 #[must_use]
 pub fn status_for(up: &Value, down: &Value, up_to_date: bool) -> Option<Value> {
     let mut status = down.get("status").filter(|status| !is_nothing(status))?.clone();

@@ -13,7 +13,7 @@ use super::{downstream_namespace, located, namespace_locator};
 use crate::edit::{ANNOTATIONS, set, text};
 use crate::names::{DOWNSTREAM_CLUSTER, NAMESPACE_LOCATOR, REGISTRATION};
 
-/// A WorkloadCluster of a hub, even if the object was recreated.
+/// The identity of a WorkloadCluster of a hub. It does not change if the object is recreated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Registration {
@@ -49,8 +49,8 @@ pub struct Owner {
 pub enum Claim {
     /// The namespace is the syncer's own copy.
     Own,
-    /// The namespace is a copy of an earlier registration of the same WorkloadCluster, or of one in
-    /// `--adopt`.
+    /// The namespace is a copy of an earlier registration of the same WorkloadCluster, or of a registration
+    /// in `--adopt`.
     Earlier,
     /// The namespace was created for this identifier, without a proof that this is an earlier identifier of
     /// the same WorkloadCluster.
@@ -101,7 +101,7 @@ impl Owner {
         copy
     }
 
-    /// Returns `down`, a copy of an earlier registration, marked as a copy of this one.
+    /// Returns `down`, a copy of an earlier registration, marked as a copy of this registration.
     #[must_use]
     pub fn marked(&self, down: &Value) -> Value {
         let mut next = down.clone();
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_taken_over_from_the_same_name_on_the_same_hub_or_when_told() {
+    fn copies_are_taken_over_from_the_same_name_on_the_same_hub_or_if_adopted() {
         let old = owner_of("u-1", Some("hub-1")).namespace_copy("app");
         let claim = |owner: &Owner, down: &Value| owner.claim(down);
         let unproven = Claim::Unproven("u-1".to_owned());

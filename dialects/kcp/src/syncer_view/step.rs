@@ -19,7 +19,7 @@ pub enum Step {
     Hold(Value),
     /// Create this object downstream.
     Create(Value),
-    /// Update the object downstream to this one.
+    /// Update the object downstream to this object.
     Update(Value),
     /// Delete the object downstream.
     Delete,
@@ -80,23 +80,25 @@ impl Place<'_> {
     #[must_use]
     pub fn next(&self, up: Option<&Value>, down: Option<&Value>) -> Step {
         let Some(up) = up else {
-            // The object has left the view, so that its copy is removed.
+            // The object has left the view, so its copy is removed.
             return down.map_or(Step::Rest, |down| self.removal(down));
         };
         if is_leaving(up) && !has_soft_finalizers(up, self.identifier) {
             return match down {
                 Some(down) if owner(down) == Some(self.identifier) => self.removal(down),
-                _ => Step::Release(held(up, self.identifier, false)),
+                _ => Step::Release(with_finalizer(up, self.identifier, false)),
             };
         }
-        // The present copy stays unchanged until the object is changed.
+        // The present copy stays unchanged while the object has this problem.
         if let Some(problem) = text(up, ANNOTATIONS, PROBLEM) {
             return Step::Blocked(problem.to_owned());
         }
         match down {
             Some(down) => self.keep(up, down),
             None if is_leaving(up) => Step::Wait(SyncerWait::SoftFinalizers),
-            None if !has_syncer_finalizer(up, self.identifier) => Step::Hold(held(up, self.identifier, true)),
+            None if !has_syncer_finalizer(up, self.identifier) => {
+                Step::Hold(with_finalizer(up, self.identifier, true))
+            }
             None if !self.ready => Step::Wait(SyncerWait::Namespace),
             None => Step::Create(copy(self.identifier, up, self.namespace)),
         }
@@ -123,12 +125,14 @@ impl Place<'_> {
             return Step::Wait(SyncerWait::Removal);
         }
         if !is_leaving(up) && !has_syncer_finalizer(up, self.identifier) {
-            return Step::Hold(held(up, self.identifier, true));
+            return Step::Hold(with_finalizer(up, self.identifier, true));
         }
         let expected = copy(self.identifier, up, self.namespace);
-        let (had, name) = (super::copy::Record::of(down).name, crate::edit::name(up));
-        if !had.is_empty() && had != name {
-            return Step::Blocked(format!("{name} would have the name of the copy of {had}"));
+        let (recorded_name, name) = (super::copy::Record::of(down).name, crate::edit::name(up));
+        if !recorded_name.is_empty() && recorded_name != name {
+            return Step::Blocked(format!(
+                "{name} would have the name of the copy of {recorded_name}"
+            ));
         }
         if is_another(&expected, down) && owner(down) == Some(self.identifier) {
             return Step::Delete;
@@ -149,33 +153,33 @@ impl Place<'_> {
     }
 }
 
-/// The next step of the syncer `of` for a namespace. `content` is the number of objects in the namespace
-/// that the syncer still sees.
+/// The next step of `syncer` for a namespace. `content` is the number of objects in the namespace that the
+/// syncer still sees.
 #[must_use]
-pub fn namespace_next(of: &Owner, up: Option<&Value>, down: Option<&Value>, content: usize) -> Step {
-    let identifier = of.identifier.as_str();
-    let ours = |down: &&Value| owner(down) == Some(identifier);
+pub fn namespace_next(syncer: &Owner, up: Option<&Value>, down: Option<&Value>, content: usize) -> Step {
+    let identifier = syncer.identifier.as_str();
+    let is_own = |down: &&Value| owner(down) == Some(identifier);
     let leaving = up.is_none_or(|up| is_leaving(up) && !has_soft_finalizers(up, identifier));
     if leaving && content > 0 {
         return Step::Wait(SyncerWait::Content);
     }
     match (up, down) {
-        (_, Some(down)) if leaving && ours(&down) => match is_leaving(down) {
+        (_, Some(down)) if leaving && is_own(&down) => match is_leaving(down) {
             true => Step::Wait(SyncerWait::Removal),
             false => Step::Delete,
         },
         (None, _) => Step::Rest,
-        (Some(up), _) if leaving => Step::Release(held(up, identifier, false)),
+        (Some(up), _) if leaving => Step::Release(with_finalizer(up, identifier, false)),
         (Some(up), None) if is_leaving(up) => Step::Wait(SyncerWait::SoftFinalizers),
-        (Some(up), None) => Step::Create(of.namespace_copy(crate::edit::name(up))),
-        (Some(_), Some(down)) if !ours(&down) => Step::Blocked(format!(
+        (Some(up), None) => Step::Create(syncer.namespace_copy(crate::edit::name(up))),
+        (Some(_), Some(down)) if !is_own(&down) => Step::Blocked(format!(
             "the namespace {} already exists and is not managed by this syncer",
             crate::edit::name(down)
         )),
         (Some(_), Some(down)) if is_leaving(down) => Step::Wait(SyncerWait::Removal),
         (Some(up), Some(down)) => {
             // The locator identifies the namespace even if its label is lost.
-            let expected = of.namespace_copy(crate::edit::name(up));
+            let expected = syncer.namespace_copy(crate::edit::name(up));
             brought_up_to_date(&expected, down).map_or(Step::Rest, Step::Update)
         }
     }
@@ -188,7 +192,7 @@ fn is_leaving(object: &Value) -> bool {
 }
 
 /// Returns `up` with the syncer's finalizer if `hold` is true, else without it.
-fn held(up: &Value, identifier: &str, hold: bool) -> Value {
+fn with_finalizer(up: &Value, identifier: &str, hold: bool) -> Value {
     let mut next = up.clone();
     set_syncer_finalizer(&mut next, identifier, hold);
     next

@@ -10,7 +10,7 @@ use crate::names::{BINDINGS, CLUSTERS, SET_LABEL};
 /// All rules for a hub.
 pub(crate) fn all() -> Vec<HubRule> {
     let accepted = cel::turned_on(&["spec", "hubAcceptsClient"]);
-    let moved = cel::entry_differs(
+    let set_changes = cel::entry_differs(
         &["metadata", "labels"],
         &format!("key == {}", cel::text(SET_LABEL)),
     );
@@ -27,7 +27,10 @@ pub(crate) fn all() -> Vec<HubRule> {
             "membership",
             CLUSTERS,
             &[Operation::Create, Operation::Update],
-            vec![Condition::new("accepted-or-moved", cel::any(&[accepted, moved]))],
+            vec![Condition::new(
+                "accepted-or-moved",
+                cel::any(&[accepted, set_changes]),
+            )],
         ),
         rule(
             "set-bindings",

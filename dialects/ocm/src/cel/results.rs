@@ -6,7 +6,7 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExpressionVerdict {
     pub(crate) holds: bool,
-    /// Whether the expression has no value, or one that is not a bool.
+    /// Whether the expression has no value, or a value that is not a bool.
     pub(crate) fails: bool,
     /// Cost of the evaluation. It is cached with the result, so that the cost of a decision does not depend
     /// on which results are cached.
@@ -37,7 +37,7 @@ pub(crate) struct Results {
 
 impl Results {
     /// The smallest capacity of a generation.
-    const LEAST: usize = 256;
+    const MIN_CAPACITY: usize = 256;
 
     pub(crate) fn get(
         &mut self,
@@ -49,7 +49,7 @@ impl Results {
             return verdict;
         }
         let verdict = self.old.get(&reading).copied().unwrap_or_else(judge);
-        if self.young.len() >= clusters.max(Self::LEAST) {
+        if self.young.len() >= clusters.max(Self::MIN_CAPACITY) {
             self.old = std::mem::take(&mut self.young);
         }
         self.young.insert(reading, verdict);

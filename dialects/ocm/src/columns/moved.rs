@@ -54,18 +54,20 @@ impl Columns {
         let added_rows: Vec<&Arc<Cluster>> = names.filter_map(|name| records.clusters.get(name)).collect();
         let places: Vec<Ix> = added_rows.iter().map(|row| self.place(&row.name)).collect();
         let renumbering = Renumbering::new(self.count(), &removed, &places);
-        let fresh = renumbering.fresh(&removed, &places);
+        let new_numbers = renumbering.fresh(&removed, &places);
         let mut columns = Self {
-            rows: self.moved_rows(&removed, &fresh, &added_rows),
+            rows: self.moved_rows(&removed, &new_numbers, &added_rows),
             index: self.index.clone(),
             places: Arc::new(renumbering.numbers(&self.places)),
             free: self.free.clone(),
-            labels: self
-                .labels
-                .moved(&renumbering, numbered(&fresh, &added_rows, |row| row.labels())),
-            claims: self
-                .claims
-                .moved(&renumbering, numbered(&fresh, &added_rows, |row| &row.claims)),
+            labels: self.labels.moved(
+                &renumbering,
+                numbered(&new_numbers, &added_rows, |row| row.labels()),
+            ),
+            claims: self.claims.moved(
+                &renumbering,
+                numbered(&new_numbers, &added_rows, |row| &row.claims),
+            ),
             terminating: renumbering.bits(&self.terminating),
             taints: self.taints.moved(&renumbering),
             cpu: renumbering.chunks(&self.cpu, f64::NAN),
@@ -76,18 +78,18 @@ impl Columns {
                 .iter()
                 .map(|(name, members)| (Arc::clone(name), Arc::new(renumbering.bits(members))))
                 .collect(),
-            scores: self.moved_scores(&renumbering, &fresh, &added_rows, records),
+            scores: self.moved_scores(&renumbering, &new_numbers, &added_rows, records),
         };
         for &candidate in &removed {
             columns.forget(&self.row(candidate).name);
         }
-        for (&candidate, row) in fresh.iter().zip(&added_rows) {
+        for (&candidate, row) in new_numbers.iter().zip(&added_rows) {
             columns.fill_in(candidate, row, records);
         }
         columns
     }
 
-    /// Number that a cluster with this name would get.
+    /// The number that a cluster with this name has, or would get.
     fn place(&self, name: &str) -> Ix {
         let found = self.rows.binary_search_by(|row| (*row.name).cmp(name));
         let (Ok(place) | Err(place)) = found;
@@ -97,14 +99,14 @@ impl Columns {
     fn moved_rows(
         &self,
         removed: &[Ix],
-        fresh: &[Ix],
+        new_numbers: &[Ix],
         added_rows: &[&Arc<Cluster>],
     ) -> imbl::Vector<Arc<Cluster>> {
         let mut rows = self.rows.clone();
         for &candidate in removed.iter().rev() {
             rows.remove(candidate as usize);
         }
-        for (&candidate, row) in fresh.iter().zip(added_rows) {
+        for (&candidate, row) in new_numbers.iter().zip(added_rows) {
             rows.insert(candidate as usize, Arc::clone(row));
         }
         rows
@@ -113,12 +115,12 @@ impl Columns {
     fn moved_scores(
         &self,
         renumbering: &Renumbering,
-        fresh: &[Ix],
+        new_numbers: &[Ix],
         added_rows: &[&Arc<Cluster>],
         records: &Records<'_>,
     ) -> imbl::HashMap<(Arc<str>, Arc<str>), Arc<ScoreColumn>> {
         let mut added: BTreeMap<(Arc<str>, Arc<str>), ScoreColumn> = BTreeMap::new();
-        for (&candidate, row) in fresh.iter().zip(added_rows) {
+        for (&candidate, row) in new_numbers.iter().zip(added_rows) {
             for scores in records.scores_of(&row.name) {
                 for (name, &value) in &scores.values {
                     let coordinate = (Arc::clone(&scores.resource), Arc::clone(name));
@@ -131,8 +133,8 @@ impl Columns {
         }
         let mut columns = imbl::HashMap::new();
         for (coordinate, column) in &self.scores {
-            let more = added.remove(coordinate).unwrap_or_default();
-            let column = renumbering.entries(column, more);
+            let added_entries = added.remove(coordinate).unwrap_or_default();
+            let column = renumbering.entries(column, added_entries);
             if !column.is_empty() {
                 columns.insert(coordinate.clone(), Arc::new(column));
             }
@@ -152,7 +154,7 @@ impl Columns {
         }
     }
 
-    /// Sets all data of an added cluster except its attributes and scores.
+    /// Sets the data of an added cluster in the columns other than labels, claims and scores.
     fn fill_in(&mut self, candidate: Ix, row: &Arc<Cluster>, records: &Records<'_>) {
         let places = Arc::make_mut(&mut self.places);
         let slot = self.free.pop_back().unwrap_or_else(|| {
@@ -176,10 +178,10 @@ impl Columns {
 
 /// The values of `read` for each added cluster, with its number.
 fn numbered<'a, T>(
-    fresh: &[Ix],
+    new_numbers: &[Ix],
     added_rows: &[&'a Arc<Cluster>],
     read: impl Fn(&'a Cluster) -> &'a T,
 ) -> Vec<(Ix, &'a T)> {
     let rows = added_rows.iter().map(|row| read(row));
-    fresh.iter().copied().zip(rows).collect()
+    new_numbers.iter().copied().zip(rows).collect()
 }

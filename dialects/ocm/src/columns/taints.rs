@@ -1,5 +1,6 @@
 //! The taints of all clusters as one column. Many clusters have equal lists of taints. So a decision judges
-//! each list once, and judges single clusters only where times count.
+//! each list once, and judges single clusters only if the verdict depends on times or on the present
+//! selection.
 
 use std::sync::Arc;
 
@@ -10,13 +11,13 @@ use crate::kind::Taint;
 
 /// The number of a cluster without taints.
 const NONE: u32 = 0;
-/// The number of a cluster with a list that is too long, or beyond the limit of lists: only the cluster's
-/// record has it.
+/// The number of a cluster whose list is too long, or exceeds the limit of lists. Only the cluster's record
+/// has this list.
 const OWN: u32 = u32::MAX;
-/// The longest list that is numbered.
-const LONGEST: usize = 8;
+/// The maximum length of a list that is numbered.
+const MAX_LENGTH: usize = 8;
 /// Highest number of lists that are numbered. A list keeps its number when no cluster has it any more.
-const MOST: u32 = 4096;
+const MAX_LISTS: u32 = 4096;
 
 /// The taints of all clusters.
 #[derive(Clone, Default)]
@@ -87,7 +88,7 @@ impl Taints {
         self.lists.len()
     }
 
-    /// The list with this number. Its times are from any of its clusters.
+    /// The list with this number. Its times are the times of the first cluster that had the list.
     pub(crate) fn list(&self, number: u32) -> &[Taint] {
         &self.lists[number as usize]
     }
@@ -115,12 +116,12 @@ impl Taints {
         if list.is_empty() {
             return NONE;
         }
-        if list.len() > LONGEST {
+        if list.len() > MAX_LENGTH {
             return OWN;
         }
         let text = text(list);
         let known = self.known.find(&text);
-        if known.is_none() && self.known.count() >= MOST {
+        if known.is_none() && self.known.count() >= MAX_LISTS {
             return OWN;
         }
         let number = known.unwrap_or_else(|| {
@@ -131,7 +132,7 @@ impl Taints {
     }
 }
 
-/// The unique text of a list. An object of a hub may have any content, so that each part is preceded by its
+/// The unique text of a list. An object of a hub may have any content, so each part is preceded by its
 /// length.
 fn text(list: &[Taint]) -> String {
     let mut text = String::new();
@@ -178,15 +179,15 @@ mod tests {
 
     #[test]
     fn long_lists_and_very_many_of_them_stay_with_their_clusters() {
-        let long = vec![taint("a", ""); LONGEST + 1];
+        let long = vec![taint("a", ""); MAX_LENGTH + 1];
         let mut taints = Taints::build([long.as_slice(), &[]].into_iter());
         assert_eq!(taints.of(0), ClusterTaints::Unnumbered);
-        for number in 0..=MOST {
+        for number in 0..=MAX_LISTS {
             taints.set(1, &[taint("n", &number.to_string())]);
         }
         assert_eq!(
             (taints.of(1), taints.count()),
-            (ClusterTaints::Unnumbered, MOST as usize)
+            (ClusterTaints::Unnumbered, MAX_LISTS as usize)
         );
         taints.set(1, &[taint("n", "7")]);
         assert_eq!(taints.of(1), ClusterTaints::Like(7));

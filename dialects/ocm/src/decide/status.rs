@@ -108,7 +108,7 @@ pub(crate) fn satisfied(
         return unmet("AllManagedClusterSetsEmpty", message);
     }
     if selected == 0 {
-        return unmet(NOTHING_MATCHED, why_nothing(wanted, solved));
+        return unmet(NOTHING_MATCHED, empty_selection_message(wanted, solved));
     }
     let unscheduled = wanted.map_or(0, |wanted| wanted.saturating_sub(selected));
     if unscheduled > 0 {
@@ -121,13 +121,16 @@ pub(crate) fn satisfied(
     }
 }
 
-/// Reasons of the condition PlacementSatisfied.
+/// The reason of the condition PlacementSatisfied if no existing set is bound to the namespace.
 const NO_BINDINGS: &str = "NoManagedClusterSetBindings";
+/// The reason of the condition PlacementSatisfied if no cluster is selected.
 const NOTHING_MATCHED: &str = "NoManagedClusterMatched";
+/// The reason of the condition PlacementSatisfied if fewer clusters are selected than requested.
 const NOT_ALL: &str = "NotAllDecisionsScheduled";
 
-/// Puts `cause`, the reason why no cluster fits, or no further cluster, into the message of the condition. A
-/// count of unscheduled decisions stays in front of the cause; other messages are replaced by the cause.
+/// Puts `cause`, the reason why no cluster fits, or no further cluster, into the message of the condition. If
+/// no cluster is selected, the cause replaces the message. If too few clusters are selected, the cause
+/// follows the count of unscheduled decisions. Other messages stay.
 pub(crate) fn add_cause(satisfied: &mut SatisfiedCondition, cause: &str) {
     match satisfied.reason {
         NOTHING_MATCHED => cause.clone_into(&mut satisfied.message),
@@ -140,13 +143,17 @@ fn list(names: &[impl AsRef<str>]) -> String {
     names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
 }
 
-/// The reason for an empty selection, with separate texts for taints and predicates.
-fn why_nothing(wanted: Option<usize>, solved: &PipelineOutcome) -> String {
+/// The message for an empty selection, with the number of clusters that each filter refuses. Clusters that
+/// are no candidates are not counted.
+fn empty_selection_message(wanted: Option<usize>, solved: &PipelineOutcome) -> String {
     if wanted == Some(0) {
         return "numberOfClusters is 0".to_owned();
     }
     let mut refused = [0usize; Plugin::ALL.len()];
-    for rejections in solved.rejections.chunk_by(|a, b| a.candidate == b.candidate) {
+    for rejections in solved
+        .rejections
+        .chunk_by(|one, other| one.candidate == other.candidate)
+    {
         if rejections.iter().map(Plugin::of_rejection).any(rules_out) {
             continue;
         }
@@ -167,8 +174,8 @@ fn why_nothing(wanted: Option<usize>, solved: &PipelineOutcome) -> String {
     }
 }
 
-/// Whether a cluster that this filter refuses is not even a candidate: one of another set, or one that
-/// is being deleted.
+/// Whether a cluster that this filter refuses is no candidate: a cluster of another set, or a cluster that is
+/// being deleted.
 const fn rules_out(filter: Plugin) -> bool {
     match filter {
         Plugin::ClusterSet | Plugin::Lifecycle => true,

@@ -80,7 +80,7 @@ fn namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<Item = &
     fleet
         .bound
         .range((Arc::clone(set), Arc::from(""))..)
-        .take_while(move |(of, _)| of == set)
+        .take_while(move |(bound_set, _)| bound_set == set)
         .map(|(_, namespace)| namespace)
 }
 
@@ -96,8 +96,8 @@ pub(super) fn cluster(
         return Consequences::nothing();
     }
     // If at most labels and claims differ, only selectors can distinguish the two versions.
-    let both = old.zip(new).filter(|(old, new)| old.decides_alike(new));
-    let different = both.map(|(old, new)| Mention::of_difference(old, new));
+    let versions = old.zip(new).filter(|(old, new)| old.decides_alike(new));
+    let differences = versions.map(|(old, new)| Mention::of_difference(old, new));
     let mut reach = Reach::default();
     for (set_name, set) in &fleet.sets {
         let holds =
@@ -106,9 +106,9 @@ pub(super) fn cluster(
         if !was && !is {
             continue;
         }
-        let stays = both.zip(different.as_ref()).filter(|_| was && is);
+        let comparison = versions.zip(differences.as_ref()).filter(|_| was && is);
         for namespace in namespaces(fleet, set_name) {
-            let Some(((old, new), different)) = stays else {
+            let Some(((old, new), differences)) = comparison else {
                 reach.namespaces.insert(namespace);
                 continue;
             };
@@ -116,7 +116,7 @@ pub(super) fn cluster(
                 let record = fleet.placements.get(*key);
                 record.is_some_and(|record| record.policy.distinguishes(old, new))
             };
-            for mention in different {
+            for mention in differences {
                 let mentioning = fleet.mentioning(mention, namespace);
                 reach.placements.extend(mentioning.filter(distinguishes).cloned());
             }

@@ -24,7 +24,7 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
         PLACEMENTS => placement(fleet, key, new),
         DECISIONS => decision(fleet, key, new),
         SCORES => scores(fleet, key, new),
-        // The configuration of this dialect has no settings yet, so nothing can change by it.
+        // The remaining resource is the configuration, which has no settings for this dialect yet.
         _ => Consequences::nothing(),
     }
 }

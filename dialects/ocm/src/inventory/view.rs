@@ -12,15 +12,15 @@ use crate::kind::Condition;
 use crate::names::{AVAILABLE, MISCONFIGURED};
 use crate::record::PlacementRecord;
 
-/// Names of claims and labels with a cluster's region by convention: claims first, then labels.
+/// Names of claims and labels with a cluster's region by convention.
 const REGION: &[&str] = &[
     "region.open-cluster-management.io",
     "topology.kubernetes.io/region",
     "region",
 ];
-/// Labels that name a cluster's zone by convention.
+/// Names of claims and labels with a cluster's zone by convention.
 const ZONE: &[&str] = &["topology.kubernetes.io/zone", "zone"];
-/// Labels that name a cluster's infrastructure provider by convention.
+/// Names of claims and labels with a cluster's infrastructure provider by convention.
 const PROVIDER: &[&str] = &["platform.open-cluster-management.io", "cloud"];
 
 /// The view of `cluster`.
@@ -72,6 +72,7 @@ fn readiness(cluster: &Cluster) -> (&'static str, &'static str, String) {
     (ready, reason, condition.message.to_string())
 }
 
+/// The value of the first claim that is named in `keys`, else of the first such label, else an empty string.
 fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
     let claimed = keys.iter().find_map(|key| cluster.claims.get(key));
     let found = claimed.or_else(|| keys.iter().find_map(|key| cluster.labels().get(key)));
@@ -113,8 +114,8 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
     view
 }
 
-/// Whether the spec of the placement is malformed. The cost of expressions is only known after a decision,
-/// so that the condition counts for a placement with expressions.
+/// Whether the spec of the placement is malformed. The cost of expressions is only known after a decision:
+/// for a placement with expressions, the condition PlacementMisconfigured counts as well.
 fn may_be_misconfigured(record: &PlacementRecord) -> bool {
     let stated = || {
         let condition = Condition::find(&record.view.status.conditions, MISCONFIGURED);

@@ -14,8 +14,8 @@ pub(crate) const BUILT_IN: &[&str] = &[
     "ResourceAllocatableMemory",
 ];
 
-/// The score in a prioritizer's configuration. Both spellings of `scoreCoordinate` and the old field `name`
-/// are parsed to the same value.
+/// The score in a prioritizer's configuration. The fields `builtIn`, `buildIn` (its old spelling) and `name`
+/// (its predecessor) are parsed to the same value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coordinate {
     /// A built-in prioritizer.
@@ -33,7 +33,7 @@ impl fmt::Display for Coordinate {
     }
 }
 
-/// Error in a coordinate, with the field below its configuration.
+/// Error in a coordinate, with the path of the field below the prioritizer's configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BadCoordinate {
     field: &'static str,
@@ -42,7 +42,7 @@ pub(crate) struct BadCoordinate {
 }
 
 impl BadCoordinate {
-    /// The error at `path`, the configuration.
+    /// Converts the error; `path` is the path of the prioritizer's configuration.
     pub(crate) fn into_field_error(self, path: &str) -> FieldError {
         let path = format!("{path}.{}", self.field);
         match self.value {
@@ -56,7 +56,7 @@ impl Coordinate {
     /// Parses the score in `config`. A score coordinate takes precedence over `name`.
     ///
     /// # Errors
-    /// The field that is missing or contradictory.
+    /// A field is missing or has an invalid value.
     pub(crate) fn of(config: &PrioritizerConfig) -> Result<Self, BadCoordinate> {
         let missing = |field, detail| BadCoordinate {
             field,
@@ -124,7 +124,7 @@ impl Coordinate {
         }
     }
 
-    /// The field of `config` that names its built-in prioritizer.
+    /// The path, below `config`, of the field that names its built-in prioritizer.
     pub(crate) fn built_in_field(config: &PrioritizerConfig) -> &'static str {
         match &config.score_coordinate {
             Some(coordinate) if !coordinate.built_in.is_empty() => "scoreCoordinate.builtIn",

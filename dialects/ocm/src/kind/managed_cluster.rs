@@ -265,8 +265,8 @@ fn put_into_default_set(new: &mut Value) {
     }
 }
 
-/// Sets `timeAdded`: in a creation, of every taint; in an update, of new and changed taints, and of
-/// unchanged ones that are sent without it.
+/// Sets `timeAdded`: in a creation, of every taint; in an update, of the taints that are sent without it. In
+/// an update, an unchanged taint gets its stored time, any other taint the current time.
 fn stamp_taints(write: &Write<'_>, new: &mut Value) {
     let now = berth_apimachinery::time::rfc3339(write.now);
     let Some(taints) = new.pointer_mut("/spec/taints").and_then(Value::as_array_mut) else {
@@ -277,8 +277,9 @@ fn stamp_taints(write: &Write<'_>, new: &mut Value) {
         let stamp = match write.via {
             Via::Create => Value::String(now.clone()),
             _ if has_time => continue,
-            // A taint stored without a time, from a hub or a file, stays without one.
-            _ => match unchanged(write.old, taint) {
+            // A taint that is stored without a time, because it came from a hub or a file, stays without a
+            // time.
+            _ => match stored_taint(write.old, taint) {
                 Some(known) => match known.get("timeAdded") {
                     Some(time) => time.clone(),
                     None => continue,
@@ -290,8 +291,8 @@ fn stamp_taints(write: &Write<'_>, new: &mut Value) {
     }
 }
 
-/// The stored taint with the same key, value and effect.
-fn unchanged<'a>(old: Option<&'a Value>, taint: &serde_json::Map<String, Value>) -> Option<&'a Value> {
+/// The stored taint with the key, value and effect of `taint`.
+fn stored_taint<'a>(old: Option<&'a Value>, taint: &serde_json::Map<String, Value>) -> Option<&'a Value> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let same = |known: &Value, name: &str| text(known.get(name)) == text(taint.get(name));
     let known = old?.pointer("/spec/taints")?.as_array()?;
@@ -337,7 +338,7 @@ fn is_https(url: &str) -> bool {
 }
 
 /// Errors of `timeAdded`, which a client may not choose: it must be the stored time of an unchanged taint,
-/// or the time that `prepare` has set.
+/// or the time that `prepare` has set. An unchanged taint that is stored without a time may get any time.
 fn taint_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let Some(taints) = new.pointer("/spec/taints").and_then(Value::as_array) else {
         return Vec::new();
@@ -352,7 +353,7 @@ fn taint_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         ) else {
             continue;
         };
-        let stored = unchanged(write.old, fields).map(|stored| &stored["timeAdded"]);
+        let stored = stored_taint(write.old, fields).map(|stored| &stored["timeAdded"]);
         let allowed = match stored {
             Some(stored) => stored.is_null() || instant(stored) == instant(time),
             None => instant(time) == now,

@@ -1,7 +1,7 @@
 //! Rules for a Placement's spec beyond its schema. All errors are returned at once, each with its field.
 //!
 //! The rules refuse writes that would make the placement Misconfigured later, or that are known to break
-//! schedulers (docs/systems/ocm.md, "Placement spec"). OCM's API has none of these rules, so that such
+//! schedulers (docs/systems/ocm.md, "Placement spec"). OCM's API has none of these rules, so such
 //! placements exist in files and on hubs, where they are Misconfigured. Invalid expressions are accepted
 //! here as in OCM, and the scheduler reports the compiler's message.
 
@@ -26,7 +26,7 @@ pub(super) fn errors(spec: &PlacementSpec) -> Vec<FieldError> {
     }
     prioritizer_policy(&spec.prioritizer_policy, &mut errors);
     for (index, toleration) in spec.tolerations.iter().enumerate() {
-        tolerates(toleration, &format!("spec.tolerations[{index}]"), &mut errors);
+        toleration_rules(toleration, &format!("spec.tolerations[{index}]"), &mut errors);
     }
     groups(&spec.decision_strategy.group_strategy, &mut errors);
     errors
@@ -42,9 +42,9 @@ pub(crate) fn without_effect(spec: &PlacementSpec) -> Vec<String> {
         let strict = constraints
             .iter()
             .any(|constraint| constraint.when_unsatisfiable.as_deref() == Some("DoNotSchedule"));
-        let although = if strict { ", DoNotSchedule neither" } else { "" };
+        let strict_note = if strict { ", DoNotSchedule neither" } else { "" };
         list.push(format!(
-            "spec.spreadPolicy has no effect{although}: OCM's scheduler does not look at it"
+            "spec.spreadPolicy has no effect{strict_note}: OCM's scheduler does not look at it"
         ));
     }
     if spec.sort_by.as_deref() == Some("Score") {
@@ -131,7 +131,7 @@ fn prioritizer_policy(policy: &PrioritizerPolicy, errors: &mut Vec<FieldError>) 
 }
 
 /// Adds the errors of one toleration (docs/systems/ocm.md, "Taints and tolerations").
-fn tolerates(toleration: &Toleration, path: &str, errors: &mut Vec<FieldError>) {
+fn toleration_rules(toleration: &Toleration, path: &str, errors: &mut Vec<FieldError>) {
     let operator = toleration.operator.as_str();
     if !matches!(operator, "" | "Equal" | "Exists") {
         errors.push(FieldError::not_supported(

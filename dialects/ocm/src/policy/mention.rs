@@ -1,4 +1,5 @@
-//! The parts of a cluster by which a policy selects, in addition to the parts that every decision reads.
+//! The parts of a cluster that the selectors of a policy read, in addition to the parts that every decision
+//! reads.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use berth_apimachinery::selector::Selector;
 use super::Policy;
 use crate::cluster::Cluster;
 
-/// A part of a cluster by which a policy selects.
+/// A part of a cluster that the selectors of a policy read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mention {
     /// The whole cluster, which an expression may read.
@@ -30,7 +31,7 @@ impl Mention {
     }
 }
 
-/// The keys that only one of the two has, or with different values.
+/// The keys that only one of the two maps has, or that have different values in the two.
 fn changed<'a>(old: &'a Labels, new: &'a Labels) -> impl Iterator<Item = &'a str> {
     let removed = old.keys().filter(|key| !new.contains_key(key));
     let set = new.iter().filter(|(key, value)| old.get(key) != Some(*value));
@@ -38,7 +39,7 @@ fn changed<'a>(old: &'a Labels, new: &'a Labels) -> impl Iterator<Item = &'a str
 }
 
 impl Policy {
-    /// The parts of clusters by which the policy selects.
+    /// The parts of clusters that the selectors of the policy read.
     pub(crate) fn mentions(&self) -> BTreeSet<Mention> {
         let mut mentions = BTreeSet::new();
         if self.uses_cel() {

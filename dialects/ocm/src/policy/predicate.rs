@@ -33,7 +33,7 @@ pub(super) fn compile(list: &[kind::Predicate], cache: &cel::Cache) -> Result<Ve
     let mut compiled = Vec::with_capacity(list.len());
     for (index, predicate) in list.iter().enumerate() {
         let path = format!("spec.predicates[{index}].requiredClusterSelector");
-        compiled.push(one(predicate, &path, cache).map_err(|text| Problem {
+        compiled.push(compile_one(predicate, &path, cache).map_err(|text| Problem {
             plugin: Some(Plugin::Predicate),
             text,
         })?);
@@ -41,7 +41,7 @@ pub(super) fn compile(list: &[kind::Predicate], cache: &cel::Cache) -> Result<Ve
     Ok(compiled)
 }
 
-fn one(predicate: &kind::Predicate, path: &str, cache: &cel::Cache) -> Result<Predicate, String> {
+fn compile_one(predicate: &kind::Predicate, path: &str, cache: &cel::Cache) -> Result<Predicate, String> {
     let selector = &predicate.required_cluster_selector;
     let compiled = |labels, name: &str| {
         Selector::compile(labels, &format!("{path}.{name}"))

@@ -141,21 +141,22 @@ fn cluster_spec(generator: &mut SchemaGenerator) -> schemars::Schema {
     {
         purposes.remove("minItems");
     }
-    open(spec);
+    relax(spec);
     schema
 }
 
-fn open(schema: &mut Map<String, Value>) {
+/// Removes the defaults from `schema` and its parts, and allows unknown fields in objects.
+fn relax(schema: &mut Map<String, Value>) {
     schema.remove("default");
     schema.remove("x-default");
     if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         fields
             .values_mut()
             .filter_map(Value::as_object_mut)
-            .for_each(open);
+            .for_each(relax);
         schema.insert("x-kubernetes-preserve-unknown-fields".to_owned(), true.into());
     }
     if let Some(items) = schema.get_mut("items").and_then(Value::as_object_mut) {
-        open(items);
+        relax(items);
     }
 }

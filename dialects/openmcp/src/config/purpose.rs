@@ -6,7 +6,7 @@ use berth_apimachinery::{FieldError, ReadValue, name};
 use serde_json::{Map, Value, json};
 
 use super::form::{Form, Metadata, PurposeMapping};
-use super::{Mapping, Template, Tenancy, compiled};
+use super::{Mapping, Template, Tenancy, compile_selector};
 use crate::names::DELETE_LABEL;
 use crate::naming::Naming;
 
@@ -34,7 +34,7 @@ pub(super) fn read(
         .labels
         .entry(DELETE_LABEL.to_owned())
         .or_insert_with(|| "true".to_owned());
-    let own = compiled(form, &mapping.selector, &format!("{path}.selector"));
+    let own = compile_selector(form, &mapping.selector, &format!("{path}.selector"));
     check_selectors(form, &metadata, &metadata_at, clusters, own.as_ref());
     let tenancy = match count {
         _ if exclusive => Tenancy::Exclusive,
@@ -46,7 +46,7 @@ pub(super) fn read(
     let (name, prefix) = (text(&metadata.name), text(&metadata.generate_name));
     Some(Mapping {
         tenancy,
-        selector: both(clusters?, &own?),
+        selector: combine(clusters?, &own?),
         naming: Naming::of(purpose, single, name.as_deref(), prefix.as_deref()),
         template: Template {
             generate_name: prefix,
@@ -86,26 +86,26 @@ fn check_selectors(
 }
 
 fn judge_metadata(form: &mut ReadValue<Form>, metadata: &Metadata, path: &str) {
-    let mut judge = |field: &str, text: &str, judge: &dyn Fn(&str) -> Result<(), NameError>| {
+    let mut check = |field: &str, text: &str, rule: &dyn Fn(&str) -> Result<(), NameError>| {
         if !text.is_empty()
-            && let Err(problem) = judge(text)
+            && let Err(problem) = rule(text)
         {
             form.refuse(FieldError::invalid(format!("{path}.{field}"), text, problem));
         }
     };
-    judge("name", &metadata.name, &name::dns_subdomain);
-    // A prefix may end with characters with which a name may not end.
-    judge("generateName", &metadata.generate_name, &|prefix| {
+    check("name", &metadata.name, &name::dns_subdomain);
+    // A prefix may end with a character that is not allowed at the end of a name.
+    check("generateName", &metadata.generate_name, &|prefix| {
         name::dns_subdomain(&format!("{prefix}x"))
     });
-    judge("namespace", &metadata.namespace, &name::dns_label);
+    check("namespace", &metadata.namespace, &name::dns_label);
     for error in validate_labels(&metadata.labels, &format!("{path}.labels")) {
         form.refuse(error);
     }
     for key in metadata.annotations.keys() {
         if let Err(problem) = validate_label_key(&key.to_lowercase()) {
-            let at = format!("{path}.annotations");
-            form.refuse(FieldError::invalid(at, key.as_str(), problem));
+            let field_path = format!("{path}.annotations");
+            form.refuse(FieldError::invalid(field_path, key.as_str(), problem));
         }
     }
 }
@@ -125,8 +125,8 @@ fn judge_spec(form: &mut ReadValue<Form>, spec: &Map<String, Value>, path: &str)
     let purposes = spec.get("purposes").and_then(Value::as_array);
     for (index, purpose) in purposes.into_iter().flatten().enumerate() {
         if purpose == "" {
-            let at = format!("{path}.purposes[{index}]");
-            form.refuse(FieldError::invalid(at, "", "a purpose may not be empty"));
+            let field_path = format!("{path}.purposes[{index}]");
+            form.refuse(FieldError::invalid(field_path, "", "a purpose may not be empty"));
         }
     }
 }
@@ -142,8 +142,8 @@ fn with_purpose(mut spec: Map<String, Value>, purpose: &str) -> Map<String, Valu
     spec
 }
 
-/// The selector that matches what both `a` and `b` match.
-fn both(a: &Selector, b: &Selector) -> Selector {
+/// Combines two selectors: the result matches the labels that both match.
+fn combine(a: &Selector, b: &Selector) -> Selector {
     let mut requirements = a.requirements.clone();
     requirements.extend(
         b.requirements

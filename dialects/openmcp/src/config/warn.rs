@@ -53,8 +53,8 @@ pub fn warnings(spec: &Value, rules: RulesChoice) -> Vec<String> {
     list
 }
 
-/// The warning about a missing scope: the default differs between releases of openMCP, and with it the
-/// clusters that are shared.
+/// The warning about a missing scope: the default differs between releases of openMCP, and decides which
+/// requests share clusters.
 const fn absent_scope(rules: RulesChoice) -> &'static str {
     match rules {
         RulesChoice::Documented => {

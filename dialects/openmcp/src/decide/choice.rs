@@ -41,7 +41,7 @@ impl DecisionParts<'_> {
             } else {
                 why.to_owned()
             };
-            errors.push(FieldError::invalid(at(index), name.as_str(), detail));
+            errors.push(FieldError::invalid(target_path(index), name.as_str(), detail));
         }
         refuse(errors)
     }
@@ -53,7 +53,7 @@ impl DecisionParts<'_> {
         for (index, name) in names.iter().enumerate() {
             let Some(candidate) = self.candidate(name) else {
                 let detail = format!("there is no cluster \"{name}\"");
-                errors.push(FieldError::invalid(at(index), name.as_str(), detail));
+                errors.push(FieldError::invalid(target_path(index), name.as_str(), detail));
                 continue;
             };
             let refusals = solved.rejections_of(candidate);
@@ -68,7 +68,11 @@ impl DecisionParts<'_> {
                     format!("{}: {sentence}", Code::of_reason(refusal.reason).name())
                 })
                 .collect();
-            errors.push(FieldError::invalid(at(index), name.as_str(), reasons.join("; ")));
+            errors.push(FieldError::invalid(
+                target_path(index),
+                name.as_str(),
+                reasons.join("; "),
+            ));
         }
         refuse(errors)?;
         chosen.ok_or_else(|| {
@@ -86,7 +90,7 @@ impl DecisionParts<'_> {
     }
 }
 
-fn at(index: usize) -> String {
+fn target_path(index: usize) -> String {
     format!("spec.targets[{index}]")
 }
 

@@ -31,7 +31,8 @@ struct Shift {
 impl Fleet {
     /// Applies one change of any resource that is read.
     pub(crate) fn apply_change(&mut self, change: &Change) -> Consequences {
-        // An object that is being deleted and has no finalizers counts as deleted: no API server keeps one.
+        // An object that is being deleted and has no finalizers counts as deleted: no API server keeps such
+        // an object.
         let ended = |object: &&Arc<Object>| {
             let meta = object.meta();
             meta.deletion_timestamp().is_some() && meta.finalizers().is_empty()
@@ -61,13 +62,13 @@ impl Fleet {
             .position(&place)
             .ok()
             .map(|position| self.rows.remove(position));
-        self.unread.remove(&place);
+        self.unparsed.remove(&place);
         let row = match new {
             Some(object) => {
                 let read = Row::read(place.clone(), object, &mut self.names);
                 let row = self.unusable.note(key, read);
                 if row.is_none() {
-                    self.unread.insert(place.clone(), Arc::clone(object));
+                    self.unparsed.insert(place.clone(), Arc::clone(object));
                 }
                 row
             }
@@ -92,8 +93,8 @@ impl Fleet {
         let (decide, mut demands) = self.affected_by(&shift, &had);
         demands.extend(decide.iter().cloned());
         Consequences {
-            decide: some(decide),
-            demands: some(demands),
+            decide: affected(decide),
+            demands: affected(demands),
             targets: Some(vec![cluster_name]),
         }
     }
@@ -124,7 +125,9 @@ impl Fleet {
             return (decide, demands);
         };
         let moved = shift.existed != shift.exists;
-        for (key, record) in at(&self.by_cluster, place).filter_map(|key| Some((key, self.request(key)?))) {
+        for (key, record) in
+            keys_of(&self.by_cluster, place).filter_map(|key| Some((key, self.request(key)?)))
+        {
             let had_finalizer = had.contains(&record.wants.holder);
             let lacks = !self.holds(&record.wants.holder, place);
             let is_due = if record.wants.deleting {
@@ -163,8 +166,8 @@ impl Fleet {
             let by_purpose = shift
                 .better_for
                 .iter()
-                .flat_map(|purpose| at(&self.waiting, purpose));
-            let by_name = moved.then(|| at(&self.planned, place)).into_iter().flatten();
+                .flat_map(|purpose| keys_of(&self.waiting, purpose));
+            let by_name = moved.then(|| keys_of(&self.planned, place)).into_iter().flatten();
             decide.extend(by_purpose.chain(by_name).filter(|key| !own(key)).cloned());
         }
         (decide, demands)
@@ -185,7 +188,7 @@ impl Fleet {
         let is_due = match (&old, &record) {
             (_, None) => false,
             (None, Some(_)) => true,
-            (Some(old), Some(new)) => self.differs(old, new),
+            (Some(old), Some(new)) => self.makes_due(old, new),
         };
         if let Some(record) = record {
             self.link(key, &record);
@@ -202,10 +205,10 @@ impl Fleet {
         }
     }
 
-    /// Whether `new` is to be decided again after `old`. The scheduler's own writes do not count: they end
-    /// in a state for which `RequestStatus::settled` is true, or only add or remove its finalizer or remove
-    /// the annotation `reconcile`.
-    fn differs(&self, old: &Record, new: &Record) -> bool {
+    /// Whether the change from `old` to `new` makes the request due. The scheduler's own writes do not: they
+    /// end in a state for which `RequestStatus::settled` is true, or only add or remove its finalizer or
+    /// remove the annotation `reconcile`.
+    fn makes_due(&self, old: &Record, new: &Record) -> bool {
         if new.wants.deleting {
             return !old.wants.deleting
                 || old.wants.wait != new.wants.wait
@@ -274,7 +277,7 @@ impl Fleet {
     }
 
     /// Applies a configuration. If it is invalid, the last valid one stays in force; if there was none,
-    /// nothing is decided.
+    /// no request is decided.
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let before = (self.config.clone(), self.config_problem.clone(), self.choice);
         self.unusable.forget(key);
@@ -330,19 +333,19 @@ fn better_for(old: Option<&Row>, new: Option<&Row>) -> BTreeSet<Arc<str>> {
     }
 }
 
-/// The keys that belong to `first`.
-pub(super) fn at<'a, T: Ord + Clone>(
+/// The keys of the entries that begin with `first`.
+pub(super) fn keys_of<'a, T: Ord + Clone>(
     index: &'a OrdSet<(T, Key)>,
     first: &'a T,
 ) -> impl Iterator<Item = &'a Key> {
     let least = Key::new(REQUESTS, "", "");
     index
         .range((first.clone(), least)..)
-        .take_while(move |(of, _)| of == first)
+        .take_while(move |(start, _)| start == first)
         .map(|(_, key)| key)
 }
 
-fn some(keys: BTreeSet<Key>) -> AffectedDemands {
+fn affected(keys: BTreeSet<Key>) -> AffectedDemands {
     if keys.is_empty() {
         AffectedDemands::None
     } else {

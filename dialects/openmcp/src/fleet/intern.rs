@@ -34,7 +34,7 @@ impl PurposeSets {
     }
 
     /// Whether each list contains `purpose`, by number of the list.
-    pub(crate) fn with(&self, purpose: &str) -> Vec<bool> {
+    pub(crate) fn lists_with(&self, purpose: &str) -> Vec<bool> {
         let lists = self.lists.iter();
         lists
             .map(|list| list.iter().any(|known| known == purpose))

@@ -36,7 +36,7 @@ pub(crate) enum Operation {
     Reconcile,
 }
 
-/// The requirements of a request. Requests with equal requirements get equal decisions.
+/// The requirements of a request. Two versions of a request with equal requirements get equal decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wants {
     /// The purpose.

@@ -24,15 +24,15 @@ pub(crate) struct Row {
 /// The facts for the filters, except the number of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Facts {
-    /// The namespace.
+    /// The interned namespace.
     pub(crate) namespace: u32,
-    /// The list of purposes.
+    /// The number of the list of purposes.
     pub(crate) purposes: u32,
     /// Whether the Cluster is for one request only.
     pub(crate) exclusive: bool,
     /// Whether the Cluster is being deleted.
     pub(crate) deleting: bool,
-    /// The labels, as keys and values.
+    /// The labels, as interned keys and values.
     pub(crate) labels: Arc<[(u32, u32)]>,
 }
 

@@ -14,8 +14,7 @@ use super::cluster_request::ClusterReference;
 use super::permissions::{Oidc, Token};
 use crate::names::{GROUP, VERSION};
 
-/// A request for access to a Cluster, which is named itself or by the ClusterRequest to which it was
-/// granted.
+/// A request for access to a Cluster. It names the Cluster, or the ClusterRequest that got the Cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AccessRequest {

@@ -106,7 +106,7 @@ impl Kind for ClusterRequestKind {
     }
 }
 
-/// The error of a changed or removed `status.cluster`. The status as a whole may be lost.
+/// The error of a changed or removed `status.cluster`. The status as a whole may be removed.
 fn changed_grant(old: &Value, new: &Value) -> Option<FieldError> {
     let status = |value: &Value| value.get("status").filter(|status| !status.is_null()).cloned();
     let (old, new) = (status(old)?, status(new)?);

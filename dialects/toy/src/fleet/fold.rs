@@ -19,15 +19,15 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
 }
 
 /// Applies a change of a toy. The toy is due again when its wish changes, and all toys are due when a toy in
-/// a box is deleted. A write of the box is the scheduler's own, and makes nothing due.
+/// a box is deleted. A write of the field `box` is the scheduler's own, and makes no toy due.
 fn fold_toy(fleet: &mut Fleet, change: &Change) -> Consequences {
     let old = match &change.new {
         Some(toy) => fleet.toys.insert(change.key.clone(), Arc::clone(toy)),
         None => fleet.toys.remove(&change.key),
     };
-    let leaves = old.as_deref().and_then(place_of).is_some();
+    let was_placed = old.as_deref().and_then(place_of).is_some();
     let decide = match (&old, &change.new) {
-        (_, None) if leaves => AffectedDemands::All,
+        (_, None) if was_placed => AffectedDemands::All,
         (Some(old), Some(new)) if wish(old) == wish(new) => AffectedDemands::None,
         _ => AffectedDemands::Some(vec![change.key.clone()]),
     };

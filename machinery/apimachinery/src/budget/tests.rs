@@ -24,8 +24,8 @@ fn work_nobody_waits_for_ends_within_some_steps() {
     let mut budget = ended.during(|| Budget::new("the patch", u64::MAX, 0));
     budget.spend(1).unwrap();
     ended.end();
-    let steps = (0..2 * LOOK_EVERY).find(|_| budget.spend(1).is_err());
-    assert!(steps.is_some_and(|steps| steps <= LOOK_EVERY));
+    let steps = (0..2 * CHECK_INTERVAL).find(|_| budget.spend(1).is_err());
+    assert!(steps.is_some_and(|steps| steps <= CHECK_INTERVAL));
     assert_eq!(Status::from(BudgetExceeded::Ended).code, 504);
 }
 

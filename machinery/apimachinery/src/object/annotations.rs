@@ -8,7 +8,8 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::outline::Members;
 
-/// The annotations of one object, in the order of their keys. They are equal when keys and values are.
+/// The annotations of one object, in the order of their keys. Annotations are equal if their keys and
+/// values are equal.
 #[derive(Clone, Copy, Debug)]
 pub struct Annotations<'a> {
     /// The JSON object, including braces, in canonical form; empty where it is absent.
@@ -72,7 +73,8 @@ fn text(between: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Validator in the place of the annotations: it checks that their values are texts, and stores nothing.
+/// Stand-in for the annotations in parsed metadata: parsing checks that the values are texts, and stores no
+/// data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TextsOnly;
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::spans::{Span, Spans};
 use super::text::Text;
-use super::{MANAGED, Meta, Object, text_of};
+use super::{MANAGED, Meta, Object, write_text};
 use crate::revision::Revision;
 use crate::selector::LabelPrint;
 
@@ -168,13 +168,19 @@ impl Draft {
         self.object(revision, start..start, &digits, start..start + digits.len())
     }
 
-    /// Returns the object with `with` in place of the bytes at `cut`, and the digits of its revision at
-    /// `digits`.
-    fn object(&self, revision: Revision, cut: Range<usize>, with: &str, digits: Range<usize>) -> Object {
+    /// Returns the object with `replacement` in place of the bytes at `cut`, and the digits of its revision
+    /// at `digits`.
+    fn object(
+        &self,
+        revision: Revision,
+        cut: Range<usize>,
+        replacement: &str,
+        digits: Range<usize>,
+    ) -> Object {
         Object {
-            text: self.text.spliced(cut.clone(), with.as_bytes()),
+            text: self.text.spliced(cut.clone(), replacement.as_bytes()),
             revision,
-            spans: self.spans.spliced(cut, with.len(), digits),
+            spans: self.spans.spliced(cut, replacement.len(), digits),
             print: LabelPrint::of(self.meta.labels()),
             meta: Arc::clone(&self.meta),
             parsed: OnceLock::new(),
@@ -192,7 +198,7 @@ fn text<'a>(root: &'a Map<String, Value>, name: &str) -> Result<&'a str, DraftEr
 
 /// Positions in the serialized metadata.
 #[derive(Default)]
-struct Places {
+struct Positions {
     annotations: Range<usize>,
     managed: Range<usize>,
     /// Position of the digits of `resourceVersion`.
@@ -202,7 +208,7 @@ struct Places {
 /// Serializer that writes the two top levels itself, to record the spans; serde_json writes the rest.
 struct Writer<'a> {
     bytes: Vec<u8>,
-    /// Bytes to write as `metadata.managedFields`, if they differ from the tree.
+    /// Bytes to write as `metadata.managedFields` instead of the managed fields in the tree.
     managed: Option<&'a [u8]>,
     spans: Option<Spans>,
 }
@@ -212,13 +218,13 @@ impl Writer<'_> {
         let mut api_span = 0..0;
         let mut kind_span = 0..0;
         let mut meta_span = 0..0;
-        let mut places = Places::default();
+        let mut positions = Positions::default();
         self.bytes.push(b'{');
         for (index, (name, value)) in root.iter().enumerate() {
             self.name(index, name);
             let start = self.bytes.len();
             if name == "metadata" {
-                places = self.metadata(metadata);
+                positions = self.metadata(metadata);
                 meta_span = start..self.bytes.len();
             } else {
                 self.value(value);
@@ -236,15 +242,15 @@ impl Writer<'_> {
             api_version: Span::from(api_span),
             kind: kind_span.into(),
             metadata: meta_span.into(),
-            annotations: places.annotations.into(),
-            managed: places.managed.into(),
-            revision: (places.revision..places.revision).into(),
+            annotations: positions.annotations.into(),
+            managed: positions.managed.into(),
+            revision: (positions.revision..positions.revision).into(),
         });
     }
 
     /// Writes the metadata with an empty `resourceVersion` and the managed fields at their sorted positions.
-    fn metadata(&mut self, metadata: &Map<String, Value>) -> Places {
-        let mut places = Places::default();
+    fn metadata(&mut self, metadata: &Map<String, Value>) -> Positions {
+        let mut positions = Positions::default();
         let mut revision = None;
         let mut managed = self.managed.filter(|bytes| !bytes.is_empty());
         let mut count = 0;
@@ -255,7 +261,7 @@ impl Writer<'_> {
             if name.as_str() > MANAGED
                 && let Some(bytes) = managed.take()
             {
-                places.managed = self.managed(count, bytes);
+                positions.managed = self.managed(count, bytes);
                 count += 1;
             }
             if revision.is_none() && name.as_str() > REVISION {
@@ -266,16 +272,16 @@ impl Writer<'_> {
             let start = self.bytes.len();
             self.value(value);
             match name.as_str() {
-                "annotations" => places.annotations = start..self.bytes.len(),
-                MANAGED => places.managed = start..self.bytes.len(),
+                "annotations" => positions.annotations = start..self.bytes.len(),
+                MANAGED => positions.managed = start..self.bytes.len(),
                 _ => {}
             }
             count += 1;
         }
         // All metadata have a name, which comes after the managed fields.
-        places.revision = revision.unwrap_or_else(|| self.revision(count));
+        positions.revision = revision.unwrap_or_else(|| self.revision(count));
         self.bytes.push(b'}');
-        places
+        positions
     }
 
     fn managed(&mut self, index: usize, bytes: &[u8]) -> Range<usize> {
@@ -295,7 +301,7 @@ impl Writer<'_> {
         if index > 0 {
             self.bytes.push(b',');
         }
-        text_of(name, &mut self.bytes);
+        write_text(name, &mut self.bytes);
         self.bytes.push(b':');
     }
 

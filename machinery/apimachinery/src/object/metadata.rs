@@ -31,7 +31,7 @@ struct Rest {
     owner_references: Box<[OwnerReference]>,
 }
 
-/// Microseconds since 1970, in one number.
+/// Microseconds since 1970; the smallest number stands for a missing time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Moment(i64);
 
@@ -42,8 +42,8 @@ impl Default for Moment {
 }
 
 impl From<Option<Timestamp>> for Moment {
-    fn from(at: Option<Timestamp>) -> Self {
-        at.map_or_else(Self::default, |at| Self(at.as_microsecond()))
+    fn from(time: Option<Timestamp>) -> Self {
+        time.map_or_else(Self::default, |time| Self(time.as_microsecond()))
     }
 }
 
@@ -101,7 +101,7 @@ pub struct OwnerReference {
 }
 
 impl Meta {
-    /// Returns the metadata for another object.
+    /// Returns the metadata with another name, namespace and UID.
     #[must_use]
     pub fn named(self, name: &str, namespace: &str, uid: &str) -> Self {
         let end = |length: usize| u32::try_from(length).expect("an object is no larger than its request");

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::spans::{Span, Spans};
 use super::text::Text;
-use super::{Meta, Object, text_of};
+use super::{Meta, Object, write_text};
 use crate::revision::Revision;
 use crate::selector::LabelPrint;
 use crate::time;
@@ -33,17 +33,17 @@ impl Mold {
     pub fn new(api_version: &str, kind: &str, meta: &Meta, revision: Revision) -> Self {
         let mut before = b"{\"apiVersion\":".to_vec();
         let version = before.len() + 1;
-        text_of(api_version, &mut before);
+        write_text(api_version, &mut before);
         before.extend_from_slice(b",\"kind\":");
         let kind_start = before.len() + 1;
-        text_of(kind, &mut before);
+        write_text(kind, &mut before);
         let kind_end = before.len() - 1;
         before.extend_from_slice(b",\"metadata\":");
         let metadata = before.len();
         before.push(b'{');
         if let Some(created) = meta.creation_timestamp() {
             before.extend_from_slice(b"\"creationTimestamp\":");
-            text_of(&time::rfc3339(created), &mut before);
+            write_text(&time::rfc3339(created), &mut before);
             before.push(b',');
         }
         if !meta.labels().is_empty() {
@@ -55,7 +55,7 @@ impl Mold {
         let mut after = Vec::new();
         if !meta.namespace().is_empty() {
             after.extend_from_slice(b",\"namespace\":");
-            text_of(meta.namespace(), &mut after);
+            write_text(meta.namespace(), &mut after);
         }
         after.extend_from_slice(b",\"resourceVersion\":\"");
         let digits = after.len();
@@ -84,12 +84,12 @@ impl Mold {
     /// closing brace. Returns the position after the name.
     pub fn begin(&self, name: &str, uid: &str, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(&self.before);
-        text_of(name, out);
-        let at = out.len();
+        write_text(name, out);
+        let name_end = out.len();
         out.extend_from_slice(&self.after);
-        text_of(uid, out);
+        write_text(uid, out);
         out.push(b'}');
-        at
+        name_end
     }
 
     /// Creates the object `name` with `uid`. `rest` is compact JSON: the members after `metadata` in order,
@@ -98,14 +98,14 @@ impl Mold {
     pub fn object(&self, name: &str, uid: &str, rest: &[u8]) -> Object {
         let capacity = self.before.len() + name.len() + self.after.len() + uid.len() + rest.len() + 16;
         let mut bytes = Vec::with_capacity(capacity);
-        let at = self.begin(name, uid, &mut bytes);
+        let name_end = self.begin(name, uid, &mut bytes);
         let end = bytes.len();
         bytes.extend_from_slice(rest);
         bytes.push(b'}');
         let digits = self.spans.revision.range();
         let spans = Spans {
             metadata: (self.spans.metadata.start()..end).into(),
-            revision: (at + digits.start..at + digits.end).into(),
+            revision: (name_end + digits.start..name_end + digits.end).into(),
             ..self.spans
         };
         let meta = self.meta.clone().named(name, self.meta.namespace(), uid);

@@ -1,7 +1,7 @@
 //! Spans in the bytes of an object in canonical form. Finding them does not need a tree.
 //!
-//! Much of a server's start is reading its store, and for that only the metadata and a few spans in the bytes
-//! are needed.
+//! A server spends much of its start on reading its store, which needs only the metadata and a few spans in
+//! the bytes.
 
 use std::ops::Range;
 
@@ -30,13 +30,13 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
         return None;
     }
     let names = ["apiVersion", "kind", "metadata"];
-    let [version, named, metadata] = find(bytes, 0, bytes.len(), names)?;
-    let (version, named, metadata) = (version?, named?, metadata?);
+    let [version, kind_value, metadata] = find(bytes, 0, bytes.len(), names)?;
+    let (version, kind_value, metadata) = (version?, kind_value?, metadata?);
     let names = ["annotations", "managedFields", "resourceVersion"];
     let [annotations, managed, revision] = find(bytes, metadata.start, metadata.end, names)?;
     let spans = Spans {
         api_version: within_quotes(bytes, &version)?.into(),
-        kind: within_quotes(bytes, &named)?.into(),
+        kind: within_quotes(bytes, &kind_value)?.into(),
         annotations: annotations.unwrap_or_default().into(),
         managed: managed.unwrap_or_default().into(),
         revision: within_quotes(bytes, &revision?)?.into(),
@@ -45,8 +45,8 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
     (bytes[spans.api_version.range()] == *api_version.as_bytes()).then_some((meta, spans))
 }
 
-/// Finds the values of the members `wanted` in the object from `start` to `end`; `None` when names are not in
-/// order.
+/// Finds the values of the members `wanted` in the object from `start` to `end`; `None` if the names are not
+/// in order, or the object does not end at `end`.
 fn find<const COUNT: usize>(
     bytes: &[u8],
     start: usize,
@@ -54,7 +54,10 @@ fn find<const COUNT: usize>(
     wanted: [&str; COUNT],
 ) -> Option<[Option<Range<usize>>; COUNT]> {
     let mut found = [const { None }; COUNT];
-    let mut members = Members { bytes, at: start };
+    let mut members = Members {
+        bytes,
+        position: start,
+    };
     let mut last: &[u8] = b"";
     for (name, value) in members.by_ref() {
         let name = &bytes[name];
@@ -66,7 +69,7 @@ fn find<const COUNT: usize>(
             found[place] = Some(value);
         }
     }
-    let whole = bytes.get(members.at) == Some(&b'}') && members.at + 1 == end;
+    let whole = bytes.get(members.position) == Some(&b'}') && members.position + 1 == end;
     whole.then_some(found)
 }
 
@@ -75,13 +78,13 @@ fn find<const COUNT: usize>(
 pub(super) struct Members<'a> {
     bytes: &'a [u8],
     /// Position of the brace or comma before the next member.
-    at: usize,
+    position: usize,
 }
 
 impl<'a> Members<'a> {
     /// Iterates over the members of the object in `bytes`, including braces; empty for empty bytes.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, position: 0 }
     }
 }
 
@@ -89,17 +92,18 @@ impl Iterator for Members<'_> {
     type Item = (Range<usize>, Range<usize>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        if !matches!(self.bytes.get(self.at)?, b'{' | b',') {
+        if !matches!(self.bytes.get(self.position)?, b'{' | b',') {
             return None;
         }
-        let start = self.at + 1;
+        let start = self.position + 1;
         let colon = after_text(self.bytes, start)?;
         if self.bytes.get(colon) != Some(&b':') {
             return None;
         }
-        self.at = after_value(self.bytes, colon + 1)?;
-        let spaced = [colon + 1, self.at - 1].map(|at| self.bytes[at].is_ascii_whitespace());
-        (spaced == [false; 2]).then_some((start + 1..colon - 1, colon + 1..self.at))
+        self.position = after_value(self.bytes, colon + 1)?;
+        let spaced =
+            [colon + 1, self.position - 1].map(|position| self.bytes[position].is_ascii_whitespace());
+        (spaced == [false; 2]).then_some((start + 1..colon - 1, colon + 1..self.position))
     }
 }
 
@@ -107,13 +111,13 @@ impl Iterator for Members<'_> {
 pub(super) struct Elements<'a> {
     bytes: &'a [u8],
     /// Position of the bracket or comma before the next element.
-    at: usize,
+    position: usize,
 }
 
 impl<'a> Elements<'a> {
     /// Iterates over the elements of the array in `bytes`, including brackets; empty for empty bytes.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, position: 0 }
     }
 }
 
@@ -121,15 +125,15 @@ impl Iterator for Elements<'_> {
     type Item = Range<usize>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if !matches!(self.bytes.get(self.at)?, b'[' | b',') {
+        if !matches!(self.bytes.get(self.position)?, b'[' | b',') {
             return None;
         }
-        let start = self.at + 1;
+        let start = self.position + 1;
         if self.bytes.get(start) == Some(&b']') {
             return None;
         }
-        self.at = after_value(self.bytes, start)?;
-        Some(start..self.at)
+        self.position = after_value(self.bytes, start)?;
+        Some(start..self.position)
     }
 }
 
@@ -138,35 +142,35 @@ fn after_text(bytes: &[u8], start: usize) -> Option<usize> {
     if bytes.get(start) != Some(&b'"') {
         return None;
     }
-    let mut at = start + 1;
+    let mut position = start + 1;
     loop {
-        match bytes.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => at += 1,
+        match bytes.get(position)? {
+            b'"' => return Some(position + 1),
+            b'\\' => position += 2,
+            _ => position += 1,
         }
     }
 }
 
 /// Returns the position after the value that begins at `start`.
 fn after_value(bytes: &[u8], start: usize) -> Option<usize> {
-    let (mut at, mut depth) = (start, 0_usize);
+    let (mut position, mut depth) = (start, 0_usize);
     loop {
-        match bytes.get(at)? {
-            b'"' => at = after_text(bytes, at)?,
+        match bytes.get(position)? {
+            b'"' => position = after_text(bytes, position)?,
             b'{' | b'[' => {
                 depth += 1;
-                at += 1;
+                position += 1;
             }
             b'}' | b']' => {
                 depth = depth.checked_sub(1)?;
-                at += 1;
+                position += 1;
             }
             // Literals, numbers and the punctuation between the members of a nested value.
-            _ => at += 1,
+            _ => position += 1,
         }
-        if depth == 0 && matches!(bytes.get(at)?, b',' | b'}' | b']') {
-            return Some(at);
+        if depth == 0 && matches!(bytes.get(position)?, b',' | b'}' | b']') {
+            return Some(position);
         }
     }
 }

@@ -41,9 +41,9 @@ pub(super) fn find(bytes: &[u8], managed: Range<usize>) -> Vec<Range<usize>> {
 pub(super) struct Set(Arc<[u8]>);
 
 /// Returns the pool's copy of `set`, which is added if it is missing.
-pub(super) fn shared(set: &[u8]) -> Set {
-    let hash = KNOWN.hasher.hash_one(set);
-    Set(KNOWN.part(hash).shared(hash, set))
+pub(super) fn share(set: &[u8]) -> Set {
+    let hash = POOL.hasher.hash_one(set);
+    Set(POOL.part(hash).share(hash, set))
 }
 
 impl Deref for Set {
@@ -56,11 +56,12 @@ impl Deref for Set {
 
 impl Drop for Set {
     fn drop(&mut self) {
-        // Two references remain: this one, and the reference of the map. When two sets are dropped at the
-        // same time, both may see another reference. The set is then removed when the pool needs room.
+        // Two references remain: this one, and the reference of the pool. If two copies are dropped at the
+        // same time, each may see the reference of the other. The set is then removed when the pool needs
+        // room.
         if Arc::strong_count(&self.0) == 2 {
-            let hash = KNOWN.hasher.hash_one(&*self.0);
-            KNOWN.part(hash).forget(hash, &self.0);
+            let hash = POOL.hasher.hash_one(&*self.0);
+            POOL.part(hash).forget(hash, &self.0);
         }
     }
 }
@@ -71,7 +72,7 @@ struct SetPool {
     parts: [Mutex<Part>; PARTS],
 }
 
-static KNOWN: LazyLock<SetPool> = LazyLock::new(|| SetPool {
+static POOL: LazyLock<SetPool> = LazyLock::new(|| SetPool {
     hasher: RandomState::new(),
     parts: Default::default(),
 });
@@ -79,7 +80,7 @@ static KNOWN: LazyLock<SetPool> = LazyLock::new(|| SetPool {
 impl SetPool {
     fn part(&self, hash: u64) -> MutexGuard<'_, Part> {
         let part = &self.parts[hash as usize % PARTS];
-        // A panic in between leaves every set unchanged.
+        // A panic while the part was locked has left every set unchanged.
         part.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -89,7 +90,7 @@ impl SetPool {
 struct Part(HashMap<u64, Arc<[u8]>>);
 
 impl Part {
-    fn shared(&mut self, hash: u64, set: &[u8]) -> Arc<[u8]> {
+    fn share(&mut self, hash: u64, set: &[u8]) -> Arc<[u8]> {
         if self.0.len() == self.0.capacity() {
             self.0.retain(|_, known| Arc::strong_count(known) > 1);
         }
@@ -100,7 +101,7 @@ impl Part {
         }
     }
 
-    /// Removes `set`, if the caller has the only reference.
+    /// Removes `set`, if only the caller and the pool refer to it.
     fn forget(&mut self, hash: u64, set: &Arc<[u8]>) {
         let is_known = self.0.get(&hash).is_some_and(|known| Arc::ptr_eq(known, set));
         // No other reference can appear now: new references come from the pool, which is locked, or from
@@ -136,10 +137,10 @@ mod tests {
     #[test]
     fn equal_sets_share_their_room_until_nobody_has_them() {
         let text = b"a set that no other test has";
-        let hash = KNOWN.hasher.hash_one(&text[..]);
-        let is_known = || KNOWN.part(hash).0.contains_key(&hash);
-        let first = shared(text);
-        let second = shared(text);
+        let hash = POOL.hasher.hash_one(&text[..]);
+        let is_known = || POOL.part(hash).0.contains_key(&hash);
+        let first = share(text);
+        let second = share(text);
         assert!(Arc::ptr_eq(&first.0, &second.0) && *first == *text);
         drop(first);
         assert!(is_known());
@@ -152,11 +153,11 @@ mod tests {
     #[test]
     fn of_two_sets_with_one_hash_each_stays_what_it_is() {
         let mut part = Part::default();
-        let first = part.shared(7, b"one");
-        let other = part.shared(7, b"two");
+        let first = part.share(7, b"one");
+        let other = part.share(7, b"two");
         assert_eq!((&*first, &*other), (&b"one"[..], &b"two"[..]));
         part.forget(7, &other);
-        assert!(Arc::ptr_eq(&first, &part.shared(7, b"one")));
+        assert!(Arc::ptr_eq(&first, &part.share(7, b"one")));
         part.forget(7, &first);
         assert!(part.0.is_empty());
     }
@@ -168,7 +169,7 @@ mod tests {
             .map(|number| {
                 (
                     u64::from(number),
-                    part.shared(number.into(), &number.to_le_bytes()),
+                    part.share(number.into(), &number.to_le_bytes()),
                 )
             })
             .collect();

@@ -34,6 +34,7 @@ impl From<Range<usize>> for Span {
     }
 }
 
+/// Spans of the parts of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spans {
     /// Span of the text of `apiVersion`, without its quotes.
@@ -72,7 +73,7 @@ impl Spans {
         }
     }
 
-    /// Returns the spans for managed fields of the length `managed`.
+    /// Returns the spans after the managed fields were replaced by `managed` bytes.
     pub(super) fn resized(&self, managed: usize) -> Self {
         let cut = self.managed.range();
         // The revision comes after the managed fields.

@@ -102,10 +102,7 @@ fn what_many_objects_have_alike_is_kept_once_and_nobody_can_tell() {
     let [(_, one), (_, two)] = sharing();
     assert!(one.text.own().len() * 3 < one.len());
     let set = |object: &Object| object.managed_fields().len() - object.managers().len();
-    assert_eq!(
-        (set(&one), set(&two)),
-        (one.text.elsewhere(), one.text.elsewhere())
-    );
+    assert_eq!((set(&one), set(&two)), (one.text.excess(), one.text.excess()));
     for (value, object) in sharing() {
         let bytes = value.to_string();
         assert_eq!(object.bytes(), bytes.as_bytes());

@@ -34,7 +34,7 @@ impl Text {
     pub(super) fn placed<'a>(bytes: impl Into<Cow<'a, [u8]>>, spans: &Spans) -> (Self, Spans) {
         let managed = spans.managed.range();
         let text = Self::sharing(bytes.into(), managed.clone());
-        let spans = spans.resized(managed.len() - text.elsewhere());
+        let spans = spans.resized(managed.len() - text.excess());
         (text, spans)
     }
 
@@ -44,16 +44,16 @@ impl Text {
         if found.is_empty() {
             return Self::whole(bytes.into_owned());
         }
-        let elsewhere: usize = found.iter().map(|set| set.len() - EMPTY.len()).sum();
-        let mut own = Vec::with_capacity(bytes.len() - elsewhere);
+        let excess: usize = found.iter().map(|set| set.len() - EMPTY.len()).sum();
+        let mut own = Vec::with_capacity(bytes.len() - excess);
         let mut sets = Vec::with_capacity(found.len());
         let mut position = 0;
         for set in found {
             own.extend_from_slice(&bytes[position..set.start]);
-            let at = u32::try_from(own.len()).expect("an object is no larger than its request");
+            let placeholder = u32::try_from(own.len()).expect("an object is no larger than its request");
             own.extend_from_slice(EMPTY);
             position = set.end;
-            sets.push((at, sets::shared(&bytes[set])));
+            sets.push((placeholder, sets::share(&bytes[set])));
         }
         own.extend_from_slice(&bytes[position..]);
         Self {
@@ -74,25 +74,25 @@ impl Text {
     }
 
     /// Number of bytes by which the shared sets exceed their placeholders.
-    pub(super) fn elsewhere(&self) -> usize {
+    pub(super) fn excess(&self) -> usize {
         self.sets.iter().map(|(_, set)| set.len() - EMPTY.len()).sum()
     }
 
     /// Number of bytes of the text.
     pub(super) fn len(&self) -> usize {
-        self.own.len() + self.elsewhere()
+        self.own.len() + self.excess()
     }
 
-    /// Appends the own bytes at `places`, including the shared sets, to `out`.
-    pub(super) fn write(&self, places: Range<usize>, out: &mut Vec<u8>) {
-        self.each(places, |piece| out.extend_from_slice(piece));
+    /// Appends the own bytes at `range`, including the shared sets, to `out`.
+    pub(super) fn write(&self, range: Range<usize>, out: &mut Vec<u8>) {
+        self.each(range, |piece| out.extend_from_slice(piece));
     }
 
-    /// Returns the text with the own bytes at `cut`, which is after all sets, replaced by `with`.
-    pub(super) fn spliced(&self, cut: Range<usize>, with: &[u8]) -> Self {
-        let mut own = Vec::with_capacity(self.own.len() - cut.len() + with.len());
+    /// Returns the text with the own bytes at `cut`, which is after all sets, replaced by `replacement`.
+    pub(super) fn spliced(&self, cut: Range<usize>, replacement: &[u8]) -> Self {
+        let mut own = Vec::with_capacity(self.own.len() - cut.len() + replacement.len());
         own.extend_from_slice(&self.own[..cut.start]);
-        own.extend_from_slice(with);
+        own.extend_from_slice(replacement);
         own.extend_from_slice(&self.own[cut.end..]);
         Self {
             own: own.into(),
@@ -105,27 +105,27 @@ impl Text {
         self.sets == other.sets
     }
 
-    /// Calls `piece` with the pieces of the own bytes at `places`, including the shared sets.
-    fn each(&self, places: Range<usize>, mut piece: impl FnMut(&[u8])) {
-        let mut position = places.start;
-        for (at, set) in &self.sets {
-            let at = *at as usize;
-            if places.contains(&at) {
-                piece(&self.own[position..at]);
+    /// Calls `piece` with the pieces of the own bytes at `range`, including the shared sets.
+    fn each(&self, range: Range<usize>, mut piece: impl FnMut(&[u8])) {
+        let mut position = range.start;
+        for (placeholder, set) in &self.sets {
+            let placeholder = *placeholder as usize;
+            if range.contains(&placeholder) {
+                piece(&self.own[position..placeholder]);
                 piece(set);
-                position = at + EMPTY.len();
+                position = placeholder + EMPTY.len();
             }
         }
-        piece(&self.own[position..places.end]);
+        piece(&self.own[position..range.end]);
     }
 
-    /// Returns the own bytes at `places`, including the shared sets: copied only if there are any.
-    pub(super) fn slice(&self, places: Range<usize>) -> Bytes {
+    /// Returns the own bytes at `range`, including the shared sets: copied only if there are any.
+    pub(super) fn slice(&self, range: Range<usize>) -> Bytes {
         if self.sets.is_empty() {
-            return self.own.slice(places);
+            return self.own.slice(range);
         }
-        let mut out = Vec::with_capacity(places.len() + self.elsewhere());
-        self.write(places, &mut out);
+        let mut out = Vec::with_capacity(range.len() + self.excess());
+        self.write(range, &mut out);
         out.into()
     }
 }

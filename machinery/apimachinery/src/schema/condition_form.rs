@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 
 use super::types::Time;
 
-/// Pattern of a name, with an optional domain and slash before it.
+/// Pattern of the type: a name, with an optional domain and slash before it.
 const TYPE: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
-/// Pattern of a token.
+/// Pattern of the reason.
 const REASON: &str = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
 
 /// A condition of an object.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::nesting::DEPTH_LIMIT;
 
 /// Unsupported keywords of a schema: they would be served, but not checked.
-const UNKNOWN: [&str; 8] = [
+const UNSUPPORTED: [&str; 8] = [
     "$ref",
     "allOf",
     "anyOf",
@@ -35,17 +35,20 @@ pub(crate) fn problems(schema: &Value) -> Vec<(String, String)> {
 
 fn visit(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
     let mut wrong = |field: &str, problem: String| found.push((format!("{path}.{field}"), problem));
-    for field in UNKNOWN.into_iter().filter(|field| schema.get(*field).is_some()) {
+    for field in UNSUPPORTED
+        .into_iter()
+        .filter(|field| schema.get(*field).is_some())
+    {
         wrong(field, "is not checked by this server: leave it out".to_owned());
     }
     let r#type = schema["type"].as_str();
-    let open = [
+    let untyped = [
         "x-kubernetes-int-or-string",
         "x-kubernetes-preserve-unknown-fields",
     ];
     match r#type {
         Some(known) if TYPES.contains(&known) => {}
-        None if open.into_iter().any(|field| schema[field] == true) => {}
+        None if untyped.into_iter().any(|field| schema[field] == true) => {}
         _ => wrong("type", format!("must be one of {}", TYPES.join(", "))),
     }
     if let Some(pattern) = schema["pattern"].as_str()
@@ -69,7 +72,7 @@ fn visit(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
 fn below(schema: &Value, step: &str, path: &mut String, found: &mut Vec<(String, String)>) {
     let length = path.len();
     path.push_str(step);
-    // The schema of ObjectMeta is an object without fields, but metadata are checked in any case.
+    // A definition describes `metadata` as an object without fields; the server checks metadata in any case.
     visit(schema, path, found);
     path.truncate(length);
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Node;
 use super::node::Type;
 use super::path::Path;
-use super::validate::{has_format, has_type, is_int32, type_name, wanted};
+use super::validate::{expected_type, has_format, has_type, is_int32, type_name};
 
 /// A value that does not fit the type of its field, and its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,10 +32,10 @@ pub(super) fn first(node: &Node, value: &Value, path: &Path<'_>) -> Option<TypeM
     if value.is_null() {
         return None;
     }
-    // A quantity may be any number, although its type is that of integers or strings.
+    // A quantity may be any number, although its schema allows only integers and strings.
     let is_quantity = node.kind == Type::IntOrString && value.is_number();
     if !is_quantity && !has_type(node.kind, value) {
-        return mistyped(wanted(node.kind));
+        return mistyped(expected_type(node.kind));
     }
     match value {
         Value::Object(fields) => fields.iter().find_map(|(name, value)| {

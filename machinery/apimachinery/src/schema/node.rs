@@ -159,7 +159,7 @@ fn properties(schema: &Map<String, Value>) -> BTreeMap<String, Arc<Node>> {
         .collect()
 }
 
-/// Returns the node of ObjectMeta, the only definition to which a schema may refer.
+/// Returns the node of ObjectMeta, if `schema` refers to it. Schemas refer to no other definition.
 fn reference(schema: &Value) -> Option<Arc<Node>> {
     let refers = schema.get("$ref").and_then(Value::as_str) == Some(object_meta::REFERENCE);
     refers.then(|| Arc::clone(&OBJECT_META))

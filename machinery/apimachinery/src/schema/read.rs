@@ -19,8 +19,8 @@ const MOST_UNKNOWN: usize = 100;
 /// A parsed value with its errors.
 #[derive(Debug)]
 pub struct ReadValue<T> {
-    /// The value without parts that violate the schema: such a field is absent, and such an element of a list
-    /// is empty, so that the indexes of the others stay.
+    /// The value without parts that have a wrong type or an unsupported value: such a field is absent, and
+    /// such a list element is replaced by an empty value, so that the indexes of the other elements stay.
     pub value: T,
     path: String,
     errors: Vec<FieldError>,
@@ -51,6 +51,7 @@ impl<T> ReadValue<T> {
     }
 
     /// Parses the duration in `text` at `path`, in Kubernetes' notation (`300s`, `1h30m`): zero or more.
+    /// An invalid duration is an error, and counts as zero.
     pub fn duration(&mut self, path: &str, text: &str) -> SignedDuration {
         self.duration_where(path, text, |length| {
             (!length.is_negative())
@@ -59,7 +60,7 @@ impl<T> ReadValue<T> {
         })
     }
 
-    /// Parses a duration of more than zero.
+    /// Parses a duration like [`ReadValue::duration`]; zero is an error, too.
     pub fn positive_duration(&mut self, path: &str, text: &str) -> SignedDuration {
         self.duration_where(path, text, |length| {
             length.is_positive().then_some(()).ok_or("must be greater than 0")
@@ -126,13 +127,13 @@ impl Schema {
     ) -> (ReadValue<T>, Vec<FieldError>) {
         let empty = json!({});
         let value = if value.is_null() { &empty } else { value };
-        let at = match path {
+        let root = match path {
             "" => Path::Root,
             path => Path::Field(&Path::Root, path),
         };
         let mut errors = Vec::new();
-        validate::check(&self.node, value, &at, &mut errors);
-        let unknown = unknown(&self.node, value, &at);
+        validate::check(&self.node, value, &root, &mut errors);
+        let unknown = unknown(&self.node, value, &root);
         let mut value = value.clone();
         if fits(&self.node, &value) {
             mend(&self.node, &mut value);
@@ -160,16 +161,16 @@ fn is_within(path: &str, whole: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-fn unknown(node: &Node, value: &Value, at: &Path<'_>) -> Vec<FieldError> {
+fn unknown(node: &Node, value: &Value, root: &Path<'_>) -> Vec<FieldError> {
     let mut search = Search::of(MOST_UNKNOWN);
-    search.find(node, value, None, at);
+    search.find(node, value, None, root);
     let reported = search.found.paths.into_iter();
     let mut errors: Vec<FieldError> = reported
         .map(|path| FieldError::forbidden(path, "unknown field"))
         .collect();
     if search.found.more > 0 {
         let detail = format!("{} more unknown fields", search.found.more);
-        errors.push(FieldError::forbidden(at.to_string(), detail));
+        errors.push(FieldError::forbidden(root.to_string(), detail));
     }
     errors
 }

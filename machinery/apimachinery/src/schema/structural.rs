@@ -35,79 +35,80 @@ const COMMON: [&str; 12] = [
 ];
 
 fn convert(schema: Value) -> Value {
-    let Value::Object(mut from) = schema else {
+    let Value::Object(mut source) = schema else {
         return anything();
     };
-    let option = allows_null(&from);
-    let mut to = unions(&mut from);
+    let option = allows_null(&source);
+    let mut target = unions(&mut source);
     for name in COMMON {
-        if let Some(value) = from.remove(name) {
-            to.insert(name.to_owned(), value);
+        if let Some(value) = source.remove(name) {
+            target.insert(name.to_owned(), value);
         }
     }
-    types(&mut from, &mut to);
-    choices(&mut from, &mut to);
-    format(&mut from, &mut to);
-    exclusive_bounds(&mut from, &mut to);
-    children(&mut from, &mut to);
-    default(&mut from, &mut to, option);
-    match from.remove("uniqueItems") {
-        Some(Value::Bool(true)) => drop(to.insert(LIST_TYPE.to_owned(), "set".into())),
-        // The keyword is present where the type of a list only describes merging.
-        Some(Value::Bool(false)) => drop(to.insert("uniqueItems".to_owned(), false.into())),
+    types(&mut source, &mut target);
+    choices(&mut source, &mut target);
+    format(&mut source, &mut target);
+    exclusive_bounds(&mut source, &mut target);
+    children(&mut source, &mut target);
+    default(&mut source, &mut target, option);
+    match source.remove("uniqueItems") {
+        Some(Value::Bool(true)) => drop(target.insert(LIST_TYPE.to_owned(), "set".into())),
+        // `false` marks a list whose list type only describes merging.
+        Some(Value::Bool(false)) => drop(target.insert("uniqueItems".to_owned(), false.into())),
         _ => {}
     }
-    to.extend(
-        from.into_iter()
+    target.extend(
+        source
+            .into_iter()
             .filter(|(name, _)| name.starts_with("x-kubernetes-")),
     );
-    if to.get("type").is_some_and(|name| name == "array") {
+    if target.get("type").is_some_and(|name| name == "array") {
         // Every list has its merge type, for clients that merge themselves.
-        to.entry(LIST_TYPE).or_insert_with(|| "atomic".into());
+        target.entry(LIST_TYPE).or_insert_with(|| "atomic".into());
     }
-    if to.get(INT_OR_STRING) == Some(&Value::Bool(true)) {
-        to.remove("type");
-        to.remove("format");
-    } else if !to.contains_key("type") {
-        to.insert(PRESERVE.to_owned(), true.into());
+    if target.get(INT_OR_STRING) == Some(&Value::Bool(true)) {
+        target.remove("type");
+        target.remove("format");
+    } else if !target.contains_key("type") {
+        target.insert(PRESERVE.to_owned(), true.into());
     }
-    Value::Object(to)
+    Value::Object(target)
 }
 
 fn anything() -> Value {
     json!({PRESERVE: true})
 }
 
-/// Removes `anyOf`, `oneOf` and `allOf` from `from` and returns the one schema that covers them.
-fn unions(from: &mut Map<String, Value>) -> Map<String, Value> {
-    let mut to = Map::new();
+/// Removes `anyOf`, `oneOf` and `allOf` from `source` and returns the one schema that covers them.
+fn unions(source: &mut Map<String, Value>) -> Map<String, Value> {
+    let mut target = Map::new();
     for name in ["anyOf", "oneOf"] {
-        let Some(Value::Array(list)) = from.remove(name) else {
+        let Some(Value::Array(list)) = source.remove(name) else {
             continue;
         };
         let list = list
             .into_iter()
             .filter(|schema| schema.get("type") != Some(&json!("null")));
-        merge_all(&mut to, alternatives(list.map(convert).collect()));
+        merge_all(&mut target, alternatives(list.map(convert).collect()));
     }
-    if let Some(Value::Array(list)) = from.remove("allOf") {
+    if let Some(Value::Array(list)) = source.remove("allOf") {
         for schema in list {
             if let Value::Object(part) = convert(schema) {
-                merge_all(&mut to, part);
+                merge_all(&mut target, part);
             }
         }
     }
-    to
+    target
 }
 
-/// Adds `part` to `to`; `properties` and `required` are joined.
-fn merge_all(to: &mut Map<String, Value>, part: Map<String, Value>) {
+/// Adds `part` to `target`; `properties` and `required` are joined.
+fn merge_all(target: &mut Map<String, Value>, part: Map<String, Value>) {
     for (name, value) in part {
-        match (name.as_str(), to.get_mut(&name), value) {
+        match (name.as_str(), target.get_mut(&name), value) {
             ("properties", Some(Value::Object(have)), Value::Object(more)) => have.extend(more),
             ("required", Some(Value::Array(have)), Value::Array(more)) => have.extend(more),
             (_, _, value) => {
-                to.insert(name, value);
+                target.insert(name, value);
             }
         }
     }
@@ -173,7 +174,7 @@ fn any_object(list: Vec<Value>) -> Value {
         })
     };
     let required: Vec<Value> = required.into_iter().filter(|name| everywhere(name)).collect();
-    let open = list.iter().any(|schema| schema[PRESERVE] == true);
+    let allows_unknown = list.iter().any(|schema| schema[PRESERVE] == true);
     let mut properties = Map::new();
     for schema in list {
         let Some(fields) = schema["properties"].as_object() else {
@@ -193,14 +194,14 @@ fn any_object(list: Vec<Value>) -> Value {
     if !required.is_empty() {
         schema["required"] = required.into();
     }
-    if open {
+    if allows_unknown {
         schema[PRESERVE] = true.into();
     }
     schema
 }
 
-fn types(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
-    let names: Vec<String> = match from.remove("type") {
+fn types(source: &mut Map<String, Value>, target: &mut Map<String, Value>) {
+    let names: Vec<String> = match source.remove("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         _ => Vec::new(),
@@ -211,35 +212,35 @@ fn types(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
         .filter(|&name| name != "null")
         .collect();
     match names.as_slice() {
-        [] if from.contains_key("properties") => {
-            to.insert("type".to_owned(), "object".into());
+        [] if source.contains_key("properties") => {
+            target.insert("type".to_owned(), "object".into());
         }
         [only] => {
-            to.insert("type".to_owned(), (*only).into());
+            target.insert("type".to_owned(), (*only).into());
         }
         ["integer", "string"] | ["string", "integer"] => {
-            to.insert(INT_OR_STRING.to_owned(), true.into());
+            target.insert(INT_OR_STRING.to_owned(), true.into());
         }
         _ => {}
     }
 }
 
-fn choices(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
-    if let Some(value) = from.remove("const") {
+fn choices(source: &mut Map<String, Value>, target: &mut Map<String, Value>) {
+    if let Some(value) = source.remove("const") {
         if value.is_string() {
-            to.insert("type".to_owned(), "string".into());
+            target.insert("type".to_owned(), "string".into());
         }
-        to.insert("enum".to_owned(), vec![value].into());
+        target.insert("enum".to_owned(), vec![value].into());
     }
-    if let Some(Value::Array(mut values)) = from.remove("enum") {
+    if let Some(Value::Array(mut values)) = source.remove("enum") {
         values.retain(|value| !value.is_null());
-        to.insert("enum".to_owned(), values.into());
+        target.insert("enum".to_owned(), values.into());
     }
 }
 
-/// OpenAPI has int32 and int64; other widths get a minimum and a maximum.
-fn format(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
-    let Some(Value::String(format)) = from.remove("format") else {
+/// Converts the format. OpenAPI has only int32 and int64 for integers.
+fn format(source: &mut Map<String, Value>, target: &mut Map<String, Value>) {
+    let Some(Value::String(format)) = source.remove("format") else {
         return;
     };
     let format = match format.as_str() {
@@ -247,43 +248,43 @@ fn format(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
         "int" | "int128" | "uint" | "uint32" | "uint64" | "uint128" => "int64",
         other => other,
     };
-    to.insert("format".to_owned(), format.into());
+    target.insert("format".to_owned(), format.into());
 }
 
 /// Converts exclusive bounds: JSON Schema's `exclusiveMinimum: 1` is OpenAPI 3.0's `minimum: 1,
 /// exclusiveMinimum: true`.
-fn exclusive_bounds(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
+fn exclusive_bounds(source: &mut Map<String, Value>, target: &mut Map<String, Value>) {
     for (exclusive, plain) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
-        if let Some(limit) = from.remove(exclusive) {
-            to.insert(plain.to_owned(), limit);
-            to.insert(exclusive.to_owned(), true.into());
+        if let Some(limit) = source.remove(exclusive) {
+            target.insert(plain.to_owned(), limit);
+            target.insert(exclusive.to_owned(), true.into());
         }
     }
 }
 
-fn children(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
-    if let Some(Value::Object(fields)) = from.remove("properties") {
+fn children(source: &mut Map<String, Value>, target: &mut Map<String, Value>) {
+    if let Some(Value::Object(fields)) = source.remove("properties") {
         let fields: Map<String, Value> = fields
             .into_iter()
             .map(|(name, field)| (name, convert(field)))
             .collect();
         merge_all(
-            to,
+            target,
             Map::from_iter([("properties".to_owned(), Value::Object(fields))]),
         );
     }
-    if let Some(required @ Value::Array(_)) = from.remove("required") {
-        merge_all(to, Map::from_iter([("required".to_owned(), required)]));
+    if let Some(required @ Value::Array(_)) = source.remove("required") {
+        merge_all(target, Map::from_iter([("required".to_owned(), required)]));
     }
-    if let Some(items) = from.remove("items") {
-        to.insert("items".to_owned(), convert(items));
+    if let Some(items) = source.remove("items") {
+        target.insert("items".to_owned(), convert(items));
     }
-    match from.remove("additionalProperties") {
+    match source.remove("additionalProperties") {
         Some(Value::Bool(true)) => {
-            to.insert(PRESERVE.to_owned(), true.into());
+            target.insert(PRESERVE.to_owned(), true.into());
         }
         Some(values @ Value::Object(_)) => {
-            to.insert("additionalProperties".to_owned(), convert(values));
+            target.insert("additionalProperties".to_owned(), convert(values));
         }
         // Unknown fields are reported by fieldValidation, and never rejected by the schema.
         _ => {}
@@ -291,25 +292,25 @@ fn children(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
 }
 
 /// Whether the schema is of an `Option`.
-fn allows_null(from: &Map<String, Value>) -> bool {
+fn allows_null(source: &Map<String, Value>) -> bool {
     let null = Value::from("null");
-    let in_type = from
+    let in_type = source
         .get("type")
         .and_then(Value::as_array)
         .is_some_and(|names| names.contains(&null));
-    let in_union = from.get("anyOf").and_then(Value::as_array);
+    let in_union = source.get("anyOf").and_then(Value::as_array);
     in_type || in_union.is_some_and(|list| list.iter().any(|schema| schema.get("type") == Some(&null)))
 }
 
 /// Copies a default. `Schema::of` explains which defaults are used. An `Option`'s own default is `null`, so
 /// any other default is used.
-fn default(from: &mut Map<String, Value>, to: &mut Map<String, Value>, option: bool) {
-    let explicit = from.remove("x-default");
-    let other = from
+fn default(source: &mut Map<String, Value>, target: &mut Map<String, Value>, option: bool) {
+    let explicit = source.remove("x-default");
+    let other = source
         .remove("default")
         .filter(|value| !value.is_null() && (option || !is_serdes(value)));
     if let Some(value) = explicit.or(other) {
-        to.insert("default".to_owned(), value);
+        target.insert("default".to_owned(), value);
     }
 }
 

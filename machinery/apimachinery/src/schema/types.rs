@@ -127,7 +127,7 @@ impl Condition {
     }
 }
 
-/// Returns the condition with a type, if the list has one.
+/// Returns the condition of the given type, if the list has one.
 #[must_use]
 pub fn condition<'a>(conditions: &'a [Condition], r#type: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.r#type == r#type)

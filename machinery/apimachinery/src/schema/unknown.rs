@@ -17,14 +17,14 @@ pub struct Unknown {
 
 /// Limit of the paths' total size, in bytes: names can be long, and a long name can be part of many
 /// paths.
-const MOST_TEXT: usize = 64 * 1024;
+const TEXT_LIMIT: usize = 64 * 1024;
 
 /// Search for unknown fields.
 pub(super) struct Search {
     /// Highest number of reported fields.
     pub(super) most: usize,
     pub(super) found: Unknown,
-    pub(super) text: usize,
+    pub(super) text_size: usize,
 }
 
 impl Search {
@@ -33,17 +33,17 @@ impl Search {
         Self {
             most,
             found: Unknown::default(),
-            text: 0,
+            text_size: 0,
         }
     }
 
     fn add(&mut self, path: &Path<'_>) {
-        if self.found.paths.len() >= self.most || self.text >= MOST_TEXT {
+        if self.found.paths.len() >= self.most || self.text_size >= TEXT_LIMIT {
             self.found.more += 1;
             return;
         }
         let path = path.to_string();
-        self.text += path.len();
+        self.text_size += path.len();
         self.found.paths.push(path);
     }
 
@@ -52,13 +52,13 @@ impl Search {
     pub(super) fn find(&mut self, node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>) {
         match value {
             Value::Object(fields) => {
-                let open = node.preserve || node.kind == Type::Any;
+                let allows_unknown = node.preserve || node.kind == Type::Any;
                 for (name, field) in fields {
                     let path = Path::Field(path, name);
                     let old = old.and_then(|old| old.get(name));
                     match node.field(name) {
                         Some(child) => self.find(child, field, old, &path),
-                        None if open || old.is_some() => {}
+                        None if allows_unknown || old.is_some() => {}
                         None => self.add(&path),
                     }
                 }

@@ -11,7 +11,8 @@ use super::path::Path;
 use crate::field_error::FieldError;
 use crate::time;
 
-/// Number of violations after which no further values are checked: each is a text as long as its path.
+/// Number of violations after which no further values are checked: the text of each violation contains its
+/// path, which may be long.
 const MOST: usize = 250;
 
 /// Adds every violation of `value`, which is at `node`.
@@ -69,7 +70,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
 }
 
 /// Name of a type in messages.
-pub(super) fn wanted(kind: Type) -> &'static str {
+pub(super) fn expected_type(kind: Type) -> &'static str {
     match kind {
         Type::Object => "object",
         Type::Array => "array",
@@ -83,7 +84,7 @@ pub(super) fn wanted(kind: Type) -> &'static str {
 }
 
 fn wrong_type(node: &Node, have: &str, path: &Path<'_>) -> FieldError {
-    let want = wanted(node.kind);
+    let want = expected_type(node.kind);
     FieldError::type_invalid(
         path.to_string(),
         have,
@@ -128,7 +129,7 @@ fn object(node: &Node, fields: &Map<String, Value>, path: &Path<'_>, errors: &mu
     }
     for (name, value) in fields {
         let Some(field) = node.field(name) else { continue };
-        // The absence of a required field has already been reported.
+        // A `null` counts as an absent field. The absence of a required field was reported above.
         if value.is_null() && field.null_is_absent() && node.properties.contains_key(name) {
             continue;
         }
@@ -264,7 +265,7 @@ fn is_offset(text: &str) -> bool {
     matches!(bytes, [b'+' | b'-', _, _, b':', _, _])
 }
 
-/// Whether `number` is in the range of `int32`, or not an integer.
+/// Whether `number` is in the range of `int32`, or is not an `i64`.
 pub(super) fn is_int32(number: &Number) -> bool {
     number.as_i64().is_none_or(|number| i32::try_from(number).is_ok())
 }

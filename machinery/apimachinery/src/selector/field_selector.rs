@@ -20,13 +20,13 @@ pub(super) fn parse(text: &str) -> Result<FieldSelector, SelectorError> {
 fn split(text: &str) -> Vec<&str> {
     let mut terms = Vec::new();
     let (mut start, mut escaped) = (0, false);
-    for (at, byte) in text.bytes().enumerate() {
+    for (position, byte) in text.bytes().enumerate() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = true,
             b',' => {
-                terms.push(&text[start..at]);
-                start = at + 1;
+                terms.push(&text[start..position]);
+                start = position + 1;
             }
             _ => {}
         }
@@ -38,8 +38,8 @@ fn split(text: &str) -> Vec<&str> {
 /// Splits a term at the first operator: into the path, whether the operator is equality, and the still
 /// escaped value.
 fn operator(term: &str) -> Option<(&str, bool, &str)> {
-    let at = term.find(['=', '!'].as_slice())?;
-    let (path, rest) = term.split_at(at);
+    let position = term.find(['=', '!'].as_slice())?;
+    let (path, rest) = term.split_at(position);
     if let Some(value) = rest.strip_prefix("!=") {
         return Some((path, false, value));
     }
@@ -48,7 +48,7 @@ fn operator(term: &str) -> Option<(&str, bool, &str)> {
     }
     // A `!` without `=` is part of the path.
     let (inner, equal, value) = operator(&rest[1..])?;
-    Some((&term[..at + 1 + inner.len()], equal, value))
+    Some((&term[..position + 1 + inner.len()], equal, value))
 }
 
 fn unescape(value: &str) -> Result<String, String> {

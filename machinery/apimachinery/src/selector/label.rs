@@ -112,7 +112,7 @@ pub fn validate_label_key(key: &str) -> Result<(), LabelError> {
     if !has_name_shape(part) {
         problems.push(LabelProblem::NameShape);
     }
-    all(problems)
+    into_result(problems)
 }
 
 /// Checks that `value` is valid as a label's value: empty, or at most 63 bytes of the characters that names
@@ -128,10 +128,10 @@ pub fn validate_label_value(value: &str) -> Result<(), LabelError> {
     if !value.is_empty() && !has_name_shape(value) {
         problems.push(LabelProblem::ValueShape);
     }
-    all(problems)
+    into_result(problems)
 }
 
-fn all(problems: Vec<LabelProblem>) -> Result<(), LabelError> {
+fn into_result(problems: Vec<LabelProblem>) -> Result<(), LabelError> {
     if problems.is_empty() {
         Ok(())
     } else {

@@ -74,14 +74,14 @@ impl<'a> Lexer<'a> {
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
-    ahead: Token<'a>,
+    lookahead: Token<'a>,
 }
 
 /// Parses the whole `text`.
 pub(super) fn parse(text: &str) -> Result<Selector, SelectorError> {
     let mut lexer = Lexer { rest: text };
-    let ahead = lexer.next();
-    let mut parser = Parser { lexer, ahead };
+    let lookahead = lexer.next();
+    let mut parser = Parser { lexer, lookahead };
     let mut requirements = parser.requirements()?;
     requirements.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(Selector { requirements })
@@ -90,12 +90,12 @@ pub(super) fn parse(text: &str) -> Result<Selector, SelectorError> {
 impl<'a> Parser<'a> {
     fn consume(&mut self) -> Token<'a> {
         let next = self.lexer.next();
-        std::mem::replace(&mut self.ahead, next)
+        std::mem::replace(&mut self.lookahead, next)
     }
 
     fn requirements(&mut self) -> Result<Vec<Requirement>, String> {
         let mut list = Vec::new();
-        match self.ahead {
+        match self.lookahead {
             Token::End => return Ok(list),
             Token::Name(_) | Token::Symbol("!") => {}
             other => {
@@ -120,17 +120,17 @@ impl<'a> Parser<'a> {
                     ));
                 }
             }
-            if !matches!(self.ahead, Token::Name(_) | Token::Symbol("!")) {
+            if !matches!(self.lookahead, Token::Name(_) | Token::Symbol("!")) {
                 return Err(format!(
                     "found '{}', expected: identifier after ','",
-                    self.ahead.text()
+                    self.lookahead.text()
                 ));
             }
         }
     }
 
     fn requirement(&mut self) -> Result<Requirement, String> {
-        let absent = self.ahead == Token::Symbol("!");
+        let absent = self.lookahead == Token::Symbol("!");
         if absent {
             self.consume();
         }
@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
         if absent {
             return requirement(key, Operator::DoesNotExist, Vec::new());
         }
-        if matches!(self.ahead, Token::End | Token::Symbol(",")) {
+        if matches!(self.lookahead, Token::End | Token::Symbol(",")) {
             return requirement(key, Operator::Exists, Vec::new());
         }
         match self.consume() {
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
     }
 
     fn exact_value(&mut self) -> Result<Vec<String>, String> {
-        if matches!(self.ahead, Token::End | Token::Symbol(",")) {
+        if matches!(self.lookahead, Token::End | Token::Symbol(",")) {
             return Ok(vec![String::new()]);
         }
         match self.consume() {
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses `(a,b)`; nothing between commas or next to a parenthesis is the empty value.
+    /// Parses `(a,b)`. An empty text between commas, or next to a parenthesis, is the empty value.
     fn values(&mut self) -> Result<Vec<String>, String> {
         match self.consume() {
             Token::Symbol("(") => {}
@@ -178,7 +178,7 @@ impl<'a> Parser<'a> {
         }
         let mut values = Vec::new();
         loop {
-            match self.ahead {
+            match self.lookahead {
                 Token::Name(value) => {
                     self.consume();
                     values.push(value.to_owned());

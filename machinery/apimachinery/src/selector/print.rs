@@ -6,8 +6,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use super::{Operator, Requirement, Selector};
 use crate::labels::Labels;
 
-/// A set of 64 bits: two for each label, one by its key and one by key and value. Prints are valid only
-/// within one process, and are never stored.
+/// A set of 64 bits. Each label sets two bits: one by its key, and one by its key and value. Prints are valid
+/// only within one process, and are never stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelPrint(u64);
 
@@ -16,7 +16,7 @@ impl LabelPrint {
     #[must_use]
     pub fn of(labels: &Labels) -> Self {
         let prints = labels.iter().map(|(key, value)| Self::pair(key, value));
-        prints.fold(Self::default(), Self::with)
+        prints.fold(Self::default(), Self::union)
     }
 
     /// Whether labels with this print may satisfy a selector that [needs](Selector::needs) `needed`. If not,
@@ -32,16 +32,16 @@ impl LabelPrint {
 
     fn pair(key: &str, value: &str) -> Self {
         let mut hasher = hasher(key);
-        let own = Self::bit(&hasher);
+        let key_bit = Self::bit(&hasher);
         value.hash(&mut hasher);
-        own.with(Self::bit(&hasher))
+        key_bit.union(Self::bit(&hasher))
     }
 
     fn bit(hasher: &DefaultHasher) -> Self {
         Self(1 << (hasher.finish() % u64::from(u64::BITS)))
     }
 
-    fn with(self, other: Self) -> Self {
+    fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
@@ -70,7 +70,7 @@ impl Selector {
     #[must_use]
     pub fn needs(&self) -> LabelPrint {
         let needs = self.requirements.iter().map(Requirement::needs);
-        needs.fold(LabelPrint::default(), LabelPrint::with)
+        needs.fold(LabelPrint::default(), LabelPrint::union)
     }
 }
 

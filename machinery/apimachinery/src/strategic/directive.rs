@@ -32,9 +32,9 @@ impl Directive {
             Some("delete") => Ok(Some(Self::Delete)),
             Some("merge") => Ok(Some(Self::Merge)),
             _ => {
-                let place = join(path, PATCH);
+                let directive_path = join(path, PATCH);
                 Err(format!(
-                    "{place}: unknown patch type {value}: must be \"replace\", \"delete\" or \"merge\""
+                    "{directive_path}: unknown patch type {value}: must be \"replace\", \"delete\" or \"merge\""
                 ))
             }
         }
@@ -54,16 +54,16 @@ pub(super) fn retain_keys(
     keys: &Value,
     path: &str,
 ) -> Result<(), String> {
-    let place = join(path, RETAIN);
+    let directive_path = join(path, RETAIN);
     let Some(keys) = keys.as_array() else {
-        return Err(format!("{place}: must be a list of field names"));
+        return Err(format!("{directive_path}: must be a list of field names"));
     };
     let keys: HashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
     let listed = |name: &str| keys.contains(name);
     for (name, value) in patch {
         if !is_directive(name) && !value.is_null() && !listed(name) {
             return Err(format!(
-                "{place}: the patch sets \"{name}\", which the list does not name"
+                "{directive_path}: the patch sets \"{name}\", which the list does not name"
             ));
         }
     }

@@ -36,7 +36,7 @@ pub(super) fn merge(
     // ones.
     let order = Order::of(&have, order.unwrap_or(elements), strategy.merge_key);
     let mut merged = match strategy.merge_key {
-        Some(key) => by_key(items, key, (have, is_new), elements, path, budget)?,
+        Some(key) => merge_by_key(items, key, (have, is_new), elements, path, budget)?,
         None => unite(have, elements, path)?,
     };
     order.sort(&mut merged);
@@ -51,7 +51,7 @@ pub(super) fn order<'a>(order: &'a Value, path: &str) -> Result<&'a [Value], Str
         .ok_or_else(|| format!("{path}: must be a list"))
 }
 
-/// Whether an element means that the whole list is replaced.
+/// Whether an element requests the replacement of the whole list.
 fn replaces(elements: &[Value], path: &str) -> Result<bool, String> {
     for element in elements.iter().filter_map(Value::as_object) {
         if Directive::of(element, path)? == Some(Directive::Replace) {
@@ -90,7 +90,7 @@ struct KeyedList<'a> {
     /// Elements; `None` is a deleted one.
     elements: Vec<Option<Value>>,
     /// Indexes of the elements of each identity, in ascending order.
-    places: HashMap<Value, VecDeque<usize>>,
+    positions: HashMap<Value, VecDeque<usize>>,
 }
 
 impl<'a> KeyedList<'a> {
@@ -98,7 +98,7 @@ impl<'a> KeyedList<'a> {
         let mut keyed = Self {
             key,
             elements: Vec::with_capacity(list.len()),
-            places: HashMap::new(),
+            positions: HashMap::new(),
         };
         list.into_iter().for_each(|element| keyed.push(element));
         keyed
@@ -106,32 +106,34 @@ impl<'a> KeyedList<'a> {
 
     fn push(&mut self, element: Value) {
         if let Some(identity) = element.get(self.key) {
-            let places = self.places.entry(identity.clone()).or_default();
-            places.push_back(self.elements.len());
+            let positions = self.positions.entry(identity.clone()).or_default();
+            positions.push_back(self.elements.len());
         }
         self.elements.push(Some(element));
     }
 
     /// Returns the first element of `identity`, if it is an object.
     fn first(&mut self, identity: &Value) -> Option<&mut Map<String, Value>> {
-        let place = *self.places.get(identity)?.front()?;
-        self.elements[place].as_mut()?.as_object_mut()
+        let position = *self.positions.get(identity)?.front()?;
+        self.elements[position].as_mut()?.as_object_mut()
     }
 
     /// Updates the index for the first element of `identity`, which was changed: it may have lost its key.
     fn reindex(&mut self, identity: &Value) {
-        let Some(places) = self.places.get_mut(identity) else {
+        let Some(positions) = self.positions.get_mut(identity) else {
             return;
         };
-        let first = places.front().and_then(|place| self.elements[*place].as_ref());
+        let first = positions
+            .front()
+            .and_then(|position| self.elements[*position].as_ref());
         if first.is_none_or(|first| first.get(self.key) != Some(identity)) {
-            places.pop_front();
+            positions.pop_front();
         }
     }
 
     fn delete(&mut self, identity: &Value) {
-        for place in self.places.remove(identity).into_iter().flatten() {
-            self.elements[place] = None;
+        for position in self.positions.remove(identity).into_iter().flatten() {
+            self.elements[position] = None;
         }
     }
 
@@ -142,7 +144,7 @@ impl<'a> KeyedList<'a> {
 
 /// Merges a list by its merge key. A new list is stored unchanged, even with elements without the key or with
 /// equal keys: there is no list to merge it with, and the schema or the kind's rules report its problems.
-fn by_key(
+fn merge_by_key(
     items: Option<&Node>,
     key: &str,
     (have, is_new): (Vec<Value>, bool),

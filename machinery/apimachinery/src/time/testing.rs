@@ -18,8 +18,8 @@ impl SteppedClock {
     }
 
     /// Moves the clock forward.
-    pub fn advance(&self, by: SignedDuration) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += by;
+    pub fn advance(&self, duration: SignedDuration) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += duration;
     }
 }
 

@@ -74,7 +74,7 @@ fn invalid(error: &serde_json::Error) -> Invalid {
 
 impl<'de> serde::Deserialize<'de> for Set {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
-        let mut set = Below(0).deserialize(fields)?;
+        let mut set = SetDecoder(0).deserialize(fields)?;
         // At the root an empty map is an empty set, and does not mean the root itself.
         set.member = false;
         Ok(set)
@@ -84,9 +84,9 @@ impl<'de> serde::Deserialize<'de> for Set {
 /// Decoder of a set at this depth, without building JSON values: sets are about as large as the objects that
 /// they describe.
 #[derive(Clone, Copy)]
-struct Below(usize);
+struct SetDecoder(usize);
 
-impl<'de> DeserializeSeed<'de> for Below {
+impl<'de> DeserializeSeed<'de> for SetDecoder {
     type Value = Set;
 
     fn deserialize<D: Deserializer<'de>>(self, fields: D) -> Result<Set, D::Error> {
@@ -97,7 +97,7 @@ impl<'de> DeserializeSeed<'de> for Below {
     }
 }
 
-impl<'de> Visitor<'de> for Below {
+impl<'de> Visitor<'de> for SetDecoder {
     type Value = Set;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,7 +113,7 @@ impl<'de> Visitor<'de> for Below {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Set, A::Error> {
         let mut set = Set::default();
-        while let Some(step) = fields.next_key_seed(Reader)? {
+        while let Some(step) = fields.next_key_seed(KeyDecoder)? {
             match step {
                 Step::Here => {
                     set.member = true;
@@ -140,9 +140,9 @@ enum Step {
     Unknown,
 }
 
-struct Reader;
+struct KeyDecoder;
 
-impl<'de> DeserializeSeed<'de> for Reader {
+impl<'de> DeserializeSeed<'de> for KeyDecoder {
     type Value = Step;
 
     fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<Step, D::Error> {
@@ -150,7 +150,7 @@ impl<'de> DeserializeSeed<'de> for Reader {
     }
 }
 
-impl Visitor<'_> for Reader {
+impl Visitor<'_> for KeyDecoder {
     type Value = Step;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -115,6 +115,6 @@ fn instant(text: &str) -> Result<Timestamp, String> {
 }
 
 /// Returns the instant without its fraction, which is not stored.
-pub(crate) fn whole_seconds(at: Timestamp) -> Option<Timestamp> {
-    Timestamp::from_second(at.as_second()).ok()
+pub(crate) fn whole_seconds(timestamp: Timestamp) -> Option<Timestamp> {
+    Timestamp::from_second(timestamp.as_second()).ok()
 }

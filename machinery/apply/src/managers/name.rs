@@ -15,8 +15,11 @@ pub fn problems(path: &str, name: &str) -> Vec<FieldError> {
         errors.push(FieldError::too_long(path, NAME_LIMIT));
     }
     let mut letters = name.char_indices();
-    if let Some((place, bad)) = letters.find(|(_, letter)| !is_printable(*letter)) {
-        let detail = format!("invalid character U+{:04X} (at position {place})", u32::from(bad));
+    if let Some((position, bad)) = letters.find(|(_, letter)| !is_printable(*letter)) {
+        let detail = format!(
+            "invalid character U+{:04X} (at position {position})",
+            u32::from(bad)
+        );
         errors.push(FieldError::invalid(path, name, detail));
     }
     errors

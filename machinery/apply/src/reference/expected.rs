@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::Managers;
 
-/// The compared parts of an object: the object without empty metadata, and its entries by owner, without
-/// their times.
+/// The compared parts of an object: the object without managed fields and without empty metadata, and the
+/// owned paths by owner.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparedParts {
     /// The object.
@@ -16,10 +16,10 @@ pub struct ComparedParts {
 }
 
 /// Converts numbers without a fraction to integers.
-fn whole(value: &mut Value) {
+fn normalize_numbers(value: &mut Value) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(whole),
-        Value::Object(fields) => fields.values_mut().for_each(whole),
+        Value::Array(items) => items.iter_mut().for_each(normalize_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(normalize_numbers),
         Value::Number(number) => {
             if let Some(float) = number.as_f64().filter(|float| float.fract() == 0.0) {
                 *value = json!(format!("{float}").parse::<i64>().expect("it is whole"));
@@ -29,7 +29,7 @@ fn whole(value: &mut Value) {
     }
 }
 
-fn empty(value: &Value) -> bool {
+fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Object(fields) => fields.is_empty(),
@@ -41,15 +41,15 @@ fn empty(value: &Value) -> bool {
 /// Returns the compared parts of `object`.
 ///
 /// # Panics
-/// When its managed fields cannot be decoded.
+/// When the managed fields of `object` cannot be decoded.
 #[must_use]
 pub fn seen(object: &Value) -> ComparedParts {
     let mut object = object.clone();
-    whole(&mut object);
+    normalize_numbers(&mut object);
     let mut entries = Value::Null;
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         entries = metadata.remove("managedFields").unwrap_or_default();
-        metadata.retain(|_, value| !empty(value));
+        metadata.retain(|_, value| !is_empty(value));
     }
     let managers = Managers::decode_value(&entries).expect("what is written can be read");
     let owns = managers.iter().map(|(owner, entry)| {
@@ -73,7 +73,7 @@ pub fn seen(object: &Value) -> ComparedParts {
     ComparedParts { object, owns }
 }
 
-/// Compares the expectations of `step` with its result, `object` or `error`.
+/// Compares the expectations of `step` with its result, `object` or `error`. `at` names the step in messages.
 ///
 /// # Panics
 /// When expectations and result differ.
@@ -105,7 +105,7 @@ pub fn check(at: &str, step: &Value, before: &Value, object: &Value, error: Opti
     if let Some(owns) = step["owns"].as_object() {
         let expected: BTreeMap<String, Vec<String>> = owns
             .iter()
-            .map(|(owner, paths)| (owner.clone(), words(paths)))
+            .map(|(owner, paths)| (owner.clone(), sorted_paths(paths)))
             .collect();
         assert_eq!(now.owns, expected, "{at}: who owns what");
     }
@@ -139,9 +139,9 @@ pub fn check(at: &str, step: &Value, before: &Value, object: &Value, error: Opti
     }
 }
 
-fn words(paths: &Value) -> Vec<String> {
+fn sorted_paths(paths: &Value) -> Vec<String> {
     let text = paths.as_str().expect("paths are text").replace('\'', "\"");
-    let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-    words.sort();
-    words
+    let mut paths: Vec<String> = text.split(' ').map(str::to_owned).collect();
+    paths.sort();
+    paths
 }

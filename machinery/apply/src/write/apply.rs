@@ -12,7 +12,7 @@ use super::{Versions, Writer};
 use crate::element::same;
 use crate::fields::Set;
 use crate::managers::{Entry, Identity, Managers, Operation};
-use crate::paths::{Mismatch, together};
+use crate::paths::{Mismatch, join_mismatches};
 use crate::too_deep;
 use crate::types::Types;
 
@@ -26,11 +26,11 @@ pub struct ApplyOutcome {
     pub object: Value,
     /// Owners of the object.
     pub managers: Managers,
-    /// Whether the object differs from the live one. Even if it does not, its owners may differ.
+    /// Whether the object differs from the live object. The owners may differ even if the object does not.
     pub changed: bool,
 }
 
-/// Fields that other managers own and that an apply without force would change.
+/// Fields that another manager owns and that an apply without force would change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// Owner of the fields.
@@ -67,14 +67,14 @@ impl fmt::Display for ApplyError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Configuration { object, problems } => {
-                let problems = together(problems);
+                let problems = join_mismatches(problems);
                 write!(
                     formatter,
                     "failed to create typed patch object ({object}): {problems}"
                 )
             }
             Self::Stored { object, problems } => {
-                let problems = together(problems);
+                let problems = join_mismatches(problems);
                 write!(
                     formatter,
                     "failed to create typed live object ({object}): {problems}"
@@ -106,7 +106,7 @@ impl ApplyError {
     }
 }
 
-/// Highest number of conflicts that are reported separately: there may be as many as fields.
+/// Highest number of conflicts that are reported separately, since every field may be in conflict.
 const SHOWN: usize = 1_000;
 
 fn message(conflicts: &[Conflict]) -> String {
@@ -146,19 +146,20 @@ impl Managers {
     /// list.
     ///
     /// # Errors
-    /// When `config` or `live` does not fit the schema, or other managers own fields that would change.
+    /// When the version of `writer` is not served, `config` or `live` does not fit the schema, or, without
+    /// `force`, other managers own fields that would change.
     pub fn apply(
         mut self,
         versions: &dyn Versions,
         live: &Value,
         config: &Value,
-        by: &Writer<'_>,
+        writer: &Writer<'_>,
         force: bool,
     ) -> Result<ApplyOutcome, ApplyError> {
         let types = versions
-            .types(by.api_version)
-            .ok_or_else(|| ApplyError::Version(by.api_version.to_owned()))?;
-        let mine = fits(types, config).map_err(|problems| ApplyError::Configuration {
+            .types(writer.api_version)
+            .ok_or_else(|| ApplyError::Version(writer.api_version.to_owned()))?;
+        let mine = checked_paths(types, config).map_err(|problems| ApplyError::Configuration {
             object: object_name(config),
             problems,
         })?;
@@ -166,13 +167,13 @@ impl Managers {
             object: object_name(live),
             problems,
         };
-        shallow(live)
+        check_depth(live)
             .and_then(|()| types.check_stored(live))
             .map_err(stored)?;
         if self.is_empty() {
             let before = Writer {
                 manager: BEFORE,
-                ..*by
+                ..*writer
             };
             let mut nothing = json!({});
             for name in ["apiVersion", "kind"] {
@@ -183,20 +184,24 @@ impl Managers {
             self.take(versions, &nothing, live, &before);
         }
         self.reconcile(versions);
-        let me = by.identity(Operation::Apply);
-        let last = self.entries.insert(me.clone(), entry(by, by.reset.without(mine)));
+        let me = writer.identity(Operation::Apply);
+        let last = self
+            .entries
+            .insert(me.clone(), entry(writer, writer.reset.without(mine)));
         let merged = types.merge(live, config);
         let merged = match &last {
-            Some(last) if !last.set.is_empty() => self.pruned(versions, merged, last, by).map_err(stored)?,
+            Some(last) if !last.set.is_empty() => {
+                self.pruned(versions, merged, last, writer).map_err(stored)?
+            }
             _ => merged,
         };
-        let mut comparisons = Comparisons::new(versions, types, (live, &merged), by);
+        let mut comparisons = Comparisons::new(versions, types, (live, &merged), writer);
         self.settle(&me, &mut comparisons, force)?;
         let changed = !same(live, &merged);
         if let Some(mine) = self.entries.get_mut(&me) {
             mine.set.remove(&STRIPPED);
             mine.time = if changed {
-                by.time()
+                writer.time()
             } else {
                 last.and_then(|last| last.time)
             };
@@ -209,7 +214,8 @@ impl Managers {
         })
     }
 
-    /// Removes changed fields from all managers except `me`, or returns the conflicts.
+    /// Removes changed and removed fields from the sets of all managers except `me`. Without `force`, returns
+    /// the conflicts.
     fn settle(
         &mut self,
         me: &Identity,
@@ -242,7 +248,7 @@ impl Managers {
         versions: &dyn Versions,
         merged: Value,
         last: &Entry,
-        by: &Writer<'_>,
+        writer: &Writer<'_>,
     ) -> Result<Value, Vec<Mismatch>> {
         let mut owned: BTreeMap<&str, Set> = BTreeMap::new();
         for entry in self.entries.values() {
@@ -252,7 +258,7 @@ impl Managers {
         let Some(types) = versions.types(version) else {
             return Ok(merged);
         };
-        let converted = versions.convert(&merged, by.api_version, version);
+        let converted = versions.convert(&merged, writer.api_version, version);
         let first = owned.remove(version).unwrap_or_default();
         let mut pruned = types.without_last(&converted, &last.set);
         pruned = types.put_back(&converted, &pruned, &first)?;
@@ -272,27 +278,27 @@ impl Managers {
             all = all.union(&owned);
         }
         let outcome = types.without_dangling(&converted, &pruned, &last.set, &all)?;
-        Ok(match versions.convert(&outcome, version, by.api_version) {
+        Ok(match versions.convert(&outcome, version, writer.api_version) {
             Cow::Owned(outcome) => outcome,
             Cow::Borrowed(_) => outcome,
         })
     }
 }
 
-fn entry(by: &Writer<'_>, set: Set) -> Entry {
+fn entry(writer: &Writer<'_>, set: Set) -> Entry {
     Entry {
-        api_version: by.api_version.to_owned(),
+        api_version: writer.api_version.to_owned(),
         time: None,
         set,
     }
 }
 
-fn fits(types: &Types, config: &Value) -> Result<Set, Vec<Mismatch>> {
-    shallow(config)?;
+fn checked_paths(types: &Types, config: &Value) -> Result<Set, Vec<Mismatch>> {
+    check_depth(config)?;
     types.paths(config)
 }
 
-fn shallow(object: &Value) -> Result<(), Vec<Mismatch>> {
+fn check_depth(object: &Value) -> Result<(), Vec<Mismatch>> {
     if too_deep(object) {
         return Err(vec![Mismatch::too_deep()]);
     }

@@ -7,8 +7,8 @@ use crate::managers::Managers;
 use crate::types::{DEDUCED, Node, Types};
 
 impl Managers {
-    /// Drops entries of versions that are no longer served, and makes the other entries fit the schema: an
-    /// owner of fields in a value that is one leaf now owns the leaf.
+    /// Drops entries of versions that are no longer served, and makes the other entries fit the schema: the
+    /// owner of fields in a value that has become one leaf owns the leaf.
     pub(super) fn reconcile(&mut self, versions: &dyn Versions) {
         self.entries
             .retain(|_, entry| match versions.types(&entry.api_version) {

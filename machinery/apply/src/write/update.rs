@@ -17,26 +17,27 @@ impl Managers {
     /// in both are ignored: `self` is the list, see [`Managers::of_request`].
     ///
     /// An existing object without owners is not tracked until the first apply. A write in a version that is
-    /// not served cannot be tracked: it leaves the owners unchanged, and never fails.
+    /// not served, or of an object that is nested too deep, leaves the owners unchanged: an update never
+    /// fails.
     #[must_use]
-    pub fn update(mut self, versions: &dyn Versions, live: &Value, new: &Value, by: &Writer<'_>) -> Self {
+    pub fn update(mut self, versions: &dyn Versions, live: &Value, new: &Value, writer: &Writer<'_>) -> Self {
         let exists = live["metadata"]["uid"]
             .as_str()
             .is_some_and(|uid| !uid.is_empty());
         if (self.is_empty() && exists) || too_deep(live) || too_deep(new) {
             return self;
         }
-        self.take(versions, live, new, by);
+        self.take(versions, live, new, writer);
         self
     }
 
     /// Makes the writer the owner of the fields that it changes.
-    pub(super) fn take(&mut self, versions: &dyn Versions, live: &Value, new: &Value, by: &Writer<'_>) {
-        let Some(types) = versions.types(by.api_version) else {
+    pub(super) fn take(&mut self, versions: &dyn Versions, live: &Value, new: &Value, writer: &Writer<'_>) {
+        let Some(types) = versions.types(writer.api_version) else {
             return;
         };
         self.reconcile(versions);
-        let mut comparisons = Comparisons::new(versions, types, (live, new), by);
+        let mut comparisons = Comparisons::new(versions, types, (live, new), writer);
         for entry in self.entries.values_mut() {
             if let Some(changes) = comparisons.of(&entry.api_version) {
                 entry.set.remove(&changes.changed);
@@ -47,18 +48,18 @@ impl Managers {
         let mut own_fields = comparisons.into_changed();
         own_fields.remove(&STRIPPED);
         if !own_fields.is_empty() {
-            self.own(by.identity(Operation::Update), own_fields, by);
+            self.own(writer.identity(Operation::Update), own_fields, writer);
         }
         self.cap();
     }
 
-    fn own(&mut self, owner: Identity, mut set: crate::Set, by: &Writer<'_>) {
+    fn own(&mut self, owner: Identity, mut set: crate::Set, writer: &Writer<'_>) {
         if let Some(before) = self.entries.remove(&owner) {
             set.add(&before.set);
         }
         let entry = Entry {
-            api_version: by.api_version.to_owned(),
-            time: by.time(),
+            api_version: writer.api_version.to_owned(),
+            time: writer.time(),
             set,
         };
         self.entries.insert(owner, entry);

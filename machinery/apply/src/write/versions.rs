@@ -16,8 +16,8 @@ pub trait Versions {
     /// only once.
     fn types(&self, api_version: &str) -> Option<&Types>;
 
-    /// Converts `object` from version `from` to version `to`. The result is borrowed where they differ only
-    /// in `apiVersion`.
+    /// Converts `object` from version `from` to version `to`. The result is borrowed where the
+    /// versions differ only in `apiVersion`.
     fn convert<'a>(&self, object: &'a Value, from: &str, to: &str) -> Cow<'a, Value>;
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Comparisons<'a> {
     versions: &'a dyn Versions,
     old: &'a Value,
     new: &'a Value,
-    by: &'a Writer<'a>,
+    writer: &'a Writer<'a>,
     types: &'a Types,
     own: Changes,
     others: BTreeMap<String, Changes>,
@@ -64,15 +64,15 @@ impl<'a> Comparisons<'a> {
         versions: &'a dyn Versions,
         types: &'a Types,
         (old, new): (&'a Value, &'a Value),
-        by: &'a Writer<'a>,
+        writer: &'a Writer<'a>,
     ) -> Self {
         Self {
             versions,
             old,
             new,
-            by,
+            writer,
             types,
-            own: changes(types, old, new, by),
+            own: changes(types, old, new, writer),
             others: BTreeMap::new(),
         }
     }
@@ -84,11 +84,14 @@ impl<'a> Comparisons<'a> {
 
     /// Returns the changes in `api_version`; `None` when it is not served.
     pub(super) fn of(&mut self, api_version: &str) -> Option<&Changes> {
-        if api_version == self.by.api_version {
+        if api_version == self.writer.api_version {
             return Some(&self.own);
         }
         let types = self.versions.types(api_version)?;
-        let convert = |object| self.versions.convert(object, self.by.api_version, api_version);
+        let convert = |object| {
+            self.versions
+                .convert(object, self.writer.api_version, api_version)
+        };
         if std::ptr::eq(types, self.types)
             && matches!(
                 (convert(self.old), convert(self.new)),
@@ -98,17 +101,17 @@ impl<'a> Comparisons<'a> {
             return Some(&self.own);
         }
         if !self.others.contains_key(api_version) {
-            let changes = changes(types, &convert(self.old), &convert(self.new), self.by);
+            let changes = changes(types, &convert(self.old), &convert(self.new), self.writer);
             self.others.insert(api_version.to_owned(), changes);
         }
         self.others.get(api_version)
     }
 }
 
-fn changes(types: &Types, old: &Value, new: &Value, by: &Writer<'_>) -> Changes {
+fn changes(types: &Types, old: &Value, new: &Value, writer: &Writer<'_>) -> Changes {
     let found = types.compare(old, new);
     Changes {
-        changed: by.reset.without(found.modified.union(&found.added)),
-        removed: by.reset.without(found.removed),
+        changed: writer.reset.without(found.modified.union(&found.added)),
+        removed: writer.reset.without(found.removed),
     }
 }

@@ -29,7 +29,7 @@ const CONVERSIONS: [&str; 8] = [
 ];
 
 impl Checker<'_> {
-    pub(super) fn called(
+    pub(super) fn call(
         &mut self,
         at: usize,
         function: String,
@@ -66,11 +66,11 @@ impl Checker<'_> {
             let text = format!("undeclared reference to '{function}' (in container '')");
             return self.issue(at, text);
         };
-        let fitting = overloads
+        let overloads = overloads
             .iter()
             .filter(|declared| declared.overload.member == member)
             .collect::<Vec<_>>();
-        let Some((mut candidates, result)) = self.fitting(&fitting, &types) else {
+        let Some((mut candidates, result)) = self.fitting(&overloads, &types) else {
             if types.contains(&Type::Error) && self.types.exhausted() {
                 return placeholder();
             }
@@ -109,7 +109,7 @@ impl Checker<'_> {
         (node, result)
     }
 
-    /// Returns the overloads that accept `types`, and their results.
+    /// Returns the overloads that accept `types`, and the type of their result; `None` when there is none.
     fn fitting(&mut self, overloads: &[&OverloadEntry], types: &[Type]) -> Option<(Box<[Candidate]>, Type)> {
         let mut candidates = Vec::new();
         let mut result = None;
@@ -119,7 +119,7 @@ impl Checker<'_> {
                 continue;
             }
             let variables: Vec<Type> = (0..overload.variables).map(|_| self.types.fresh()).collect();
-            let parameters: Vec<Type> = overload.args.iter().map(|of| with(of, &variables)).collect();
+            let parameters: Vec<Type> = overload.args.iter().map(|ty| with(ty, &variables)).collect();
             if !self.types.assign_all(types, &parameters) {
                 continue;
             }
@@ -139,7 +139,7 @@ impl Checker<'_> {
     fn mismatch(&mut self, function: &str, member: bool, types: &[Type]) -> String {
         let names: Vec<String> = types
             .iter()
-            .map(|of| self.types.resolve(of, true).to_string())
+            .map(|ty| self.types.resolve(ty, true).to_string())
             .collect();
         let applied = match names.split_first() {
             Some((target, rest)) if member => format!("{target}.({})", rest.join(", ")),
@@ -161,7 +161,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether `node` is a call with only literals.
+/// Whether `node` is a literal, or a call whose arguments are literals or lists of literals.
 fn constant(node: &Node) -> bool {
     match node {
         Node::Constant(_) => true,
@@ -173,7 +173,7 @@ fn constant(node: &Node) -> bool {
     }
 }
 
-/// Returns the reason why a call of literals has no value.
+/// Returns the message when `node`, a call with literals, fails.
 fn literal_error(node: &Node) -> Option<String> {
     const LIMIT: u64 = 10_000;
     let mut evaluator = Evaluator::new(&[], Meter::new(LIMIT, Arc::default(), true), None);
@@ -190,9 +190,9 @@ fn conditional(nodes: Vec<Node>, result: Type) -> TypedNode {
     }
 }
 
-/// Returns `of` with its type variables replaced by `variables`.
-fn with(of: &Type, variables: &[Type]) -> Type {
-    match of {
+/// Returns `ty` with its type variables replaced by `variables`.
+fn with(ty: &Type, variables: &[Type]) -> Type {
+    match ty {
         Type::Param(number) => variables.get(*number).cloned().unwrap_or(Type::Dyn),
         other => other.rebuilt(|part| with(part, variables)),
     }

@@ -8,20 +8,21 @@ use crate::program::{FoldMacro, Node};
 use crate::types::Type;
 
 impl Checker<'_> {
-    /// Checks an element, and returns its contribution to the type of its list or map.
+    /// Checks an item. Returns its node, its contribution to the type of its list or map, and whether it is
+    /// optional.
     fn item(&mut self, item: Item) -> (Node, Type, bool) {
         let at = item.value.at;
-        let (node, of) = self.expression(item.value);
+        let (node, ty) = self.expression(item.value);
         if !item.optional {
-            return (node, of, false);
+            return (node, ty, false);
         }
         let inside = self.types.fresh();
-        self.expect(at, &of, &Type::optional(inside.clone()));
+        self.expect(at, &ty, &Type::optional(inside.clone()));
         let inside = self.types.resolve(&inside, false);
         (node, inside, true)
     }
 
-    /// Joins the type of earlier elements, `known`, with the type of the next element.
+    /// Joins `known`, the type of the earlier elements, with the type of the next element.
     fn join_types(&mut self, at: usize, known: Option<Type>, next: Type) -> Type {
         let Some(known) = known else {
             return next;
@@ -43,16 +44,16 @@ impl Checker<'_> {
     }
 
     pub(super) fn list(&mut self, items: Vec<Item>) -> TypedNode {
-        let mut of = None;
+        let mut ty = None;
         let mut nodes = Vec::with_capacity(items.len());
         for item in items {
             let at = item.value.at;
             let (node, next, optional) = self.item(item);
-            of = Some(self.join_types(at, of, next));
+            ty = Some(self.join_types(at, ty, next));
             nodes.push((node, optional));
         }
-        let of = of.unwrap_or_else(|| self.types.fresh());
-        (Node::List(nodes.into()), Type::list(of))
+        let ty = ty.unwrap_or_else(|| self.types.fresh());
+        (Node::List(nodes.into()), Type::list(ty))
     }
 
     pub(super) fn map(&mut self, entries: Vec<(Expr, Item)>) -> TypedNode {
@@ -76,9 +77,9 @@ impl Checker<'_> {
         let mut nodes = Vec::with_capacity(fields.len());
         for (field, item) in fields {
             let at = item.value.at;
-            let (node, of, optional) = self.item(item);
+            let (node, ty, optional) = self.item(item);
             match (patch, field.as_str()) {
-                (true, "op" | "path" | "from") => drop(self.expect(at, &of, &Type::String)),
+                (true, "op" | "path" | "from") => drop(self.expect(at, &ty, &Type::String)),
                 (true, "value") | (false, _) => {}
                 (true, _) => drop(self.issue(at, format!("undefined field '{field}'"))),
             }
@@ -86,18 +87,18 @@ impl Checker<'_> {
         }
         let name: Arc<str> = name.into();
         let fields = nodes.into();
-        let of = Type::Message(Arc::clone(&name));
-        (Node::Message { name, fields }, of)
+        let ty = Type::Message(Arc::clone(&name));
+        (Node::Message { name, fields }, ty)
     }
 
     pub(super) fn fold(&mut self, at: usize, fold: Fold) -> TypedNode {
         let range_at = fold.range.at;
-        let (range, of) = self.expression(fold.range);
-        let (key, value) = self.elements(range_at, &of);
+        let (range, ty) = self.expression(fold.range);
+        let (key, value) = self.elements(range_at, &ty);
         let pairs = fold.variables.len() == 2;
         let known = self.locals.len();
-        // In a fold over a map, the only variable is the key.
-        let single = if matches!(self.types.resolve(&of, false), Type::Map(_)) {
+        // The variable of a fold with one variable is the key if the range is a map.
+        let single = if matches!(self.types.resolve(&ty, false), Type::Map(_)) {
             key.clone()
         } else {
             value.clone()
@@ -129,23 +130,23 @@ impl Checker<'_> {
                 self.types.resolve(&entries, false)
             }
             Comprehension::SortBy => {
-                self.sortable(at, &of, &body_type);
-                of
+                self.sortable(at, &ty, &body_type);
+                ty
             }
         };
-        let folding = FoldMacro {
+        let fold_macro = FoldMacro {
             comprehension: fold.comprehension,
             range,
             pairs,
             condition,
             body,
         };
-        (Node::Fold(Box::new(folding)), result)
+        (Node::Fold(Box::new(fold_macro)), result)
     }
 
-    /// Returns the types of the variables of a fold over `of`: key (or index) and value.
-    fn elements(&mut self, at: usize, of: &Type) -> (Type, Type) {
-        match self.types.resolve(of, false) {
+    /// Returns the types of the variables of a fold over a range of type `ty`: key (or index) and value.
+    fn elements(&mut self, at: usize, ty: &Type) -> (Type, Type) {
+        match self.types.resolve(ty, false) {
             Type::List(element) => (Type::Int, (*element).clone()),
             Type::Map(pair) => (pair.0.clone(), pair.1.clone()),
             Type::Dyn | Type::Error => (Type::Dyn, Type::Dyn),
@@ -165,9 +166,9 @@ impl Checker<'_> {
         }
     }
 
-    fn sortable(&mut self, at: usize, of: &Type, key: &Type) {
+    fn sortable(&mut self, at: usize, ty: &Type, key: &Type) {
         let list = Type::list(self.types.fresh());
-        self.expect(at, of, &list);
+        self.expect(at, ty, &list);
         let key = self.types.resolve(key, true);
         let sorts = matches!(
             key,
@@ -200,9 +201,9 @@ impl Checker<'_> {
         target: Expr,
         body: Expr,
     ) -> TypedNode {
-        let (target, of) = self.expression(target);
+        let (target, ty) = self.expression(target);
         let inside = self.types.fresh();
-        self.expect(at, &of, &Type::optional(inside.clone()));
+        self.expect(at, &ty, &Type::optional(inside.clone()));
         let inside = self.types.resolve(&inside, false);
         self.locals.push((variable, inside));
         let body_at = body.at;

@@ -1,4 +1,4 @@
-//! Variables that are themselves expressions: they are evaluated on first use, and the value is cached.
+//! Variables that are expressions. A variable is evaluated on first use, and its value is cached.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -9,19 +9,20 @@ use crate::program::Program;
 use crate::review::Decisions;
 use crate::value::Value;
 
-/// Longest chain of variables that depend on one another. Each needs some of the stack.
+/// Longest chain of variables that depend on one another. Each variable of the chain uses the stack.
 const DEEPEST: usize = 32;
 
 /// A variable that is an expression.
 #[derive(Debug)]
 pub struct Variable {
-    /// Name of the variable, without the part before the dot.
+    /// Name of the variable, without `variables.`.
     pub name: String,
     /// The expression, or the reason why it could not be compiled.
     pub program: Result<Program, String>,
 }
 
-/// Variables with expressions, for several evaluations with the same values. Each may use earlier ones.
+/// Variables with expressions, for several evaluations with the same values. A variable
+/// may use the variables before it.
 pub struct Lazy<'a> {
     variables: &'a [Variable],
     globals: &'a [Value<'a>],
@@ -33,7 +34,7 @@ pub struct Lazy<'a> {
 }
 
 impl<'a> Lazy<'a> {
-    /// Creates `variables` in the scope of `globals`; each may cost `limit`.
+    /// Creates `variables` in the scope of `globals`; the evaluation of each may cost `limit`.
     #[must_use]
     pub fn new(
         variables: &'a [Variable],
@@ -62,11 +63,11 @@ impl<'a> Lazy<'a> {
         &self.decisions
     }
 
-    pub(super) fn value(&self, place: usize) -> Outcome<'a> {
-        if let Some(Some(known)) = self.values.borrow().get(place) {
+    pub(super) fn value(&self, index: usize) -> Outcome<'a> {
+        if let Some(Some(known)) = self.values.borrow().get(index) {
             return known.clone();
         }
-        let Some(Variable { name, program }) = self.variables.get(place) else {
+        let Some(Variable { name, program }) = self.variables.get(index) else {
             return Err(Error::failed("no such attribute"));
         };
         let program = match program {
@@ -92,7 +93,7 @@ impl<'a> Lazy<'a> {
             other => other,
         };
         self.cost.set(self.cost.get().saturating_add(evaluation.cost));
-        if let Some(known) = self.values.borrow_mut().get_mut(place) {
+        if let Some(known) = self.values.borrow_mut().get_mut(index) {
             *known = Some(value.clone());
         }
         value

@@ -2,7 +2,7 @@
 
 use super::Token;
 
-/// Lexes the number at the start of `rest`, and returns its length.
+/// Lexes the number at the start of `rest`, and returns the token and its length.
 pub(super) fn number(rest: &str) -> Result<(Token, usize), String> {
     let hexadecimal = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X"));
     if let Some(digits) = hexadecimal {
@@ -12,7 +12,7 @@ pub(super) fn number(rest: &str) -> Result<(Token, usize), String> {
         if length == 0 {
             return Err("Syntax error: a hexadecimal number needs digits".to_owned());
         }
-        return whole(&digits[..length], 16, &digits[length..], 2 + length);
+        return integer_token(&digits[..length], 16, &digits[length..], 2 + length);
     }
     let digits = |from: usize| {
         let tail = &rest[from..];
@@ -32,7 +32,7 @@ pub(super) fn number(rest: &str) -> Result<(Token, usize), String> {
         }
     }
     if end == integer {
-        return whole(&rest[..end], 10, &rest[end..], end);
+        return integer_token(&rest[..end], 10, &rest[end..], end);
     }
     let double: f64 = rest[..end]
         .parse()
@@ -44,20 +44,21 @@ pub(super) fn number(rest: &str) -> Result<(Token, usize), String> {
     }
 }
 
-fn whole(digits: &str, radix: u32, after: &str, length: usize) -> Result<(Token, usize), String> {
+fn integer_token(digits: &str, radix: u32, after: &str, length: usize) -> Result<(Token, usize), String> {
     let value = u64::from_str_radix(digits, radix);
     if after.starts_with(['u', 'U']) {
         let value = value.map_err(|_| "invalid uint literal".to_owned())?;
         return Ok((Token::Uint(value), length + 1));
     }
-    // One more than the largest int is accepted here, since a minus may precede it.
+    // The largest int plus one is accepted here, since a minus may precede the literal.
     match value {
         Ok(value) if value <= 1 << 63 => Ok((Token::Int(value), length)),
         _ => Err("invalid int literal".to_owned()),
     }
 }
 
-/// Lexes the string or bytes at the start of `rest`, if there is one, and returns its length.
+/// Lexes the string or bytes at the start of `rest`, and returns the token and its length; `None` when
+/// `rest` starts with another token.
 pub(super) fn quoted(rest: &str) -> Result<Option<(Token, usize)>, String> {
     // At most two letters precede a quote.
     let quote = rest.bytes().take(3).position(|byte| matches!(byte, b'"' | b'\''));
@@ -72,31 +73,33 @@ pub(super) fn quoted(rest: &str) -> Result<Option<(Token, usize)>, String> {
         _ => return Ok(None),
     };
     let body = &rest[prefix.len()..];
-    let one = &body[..1];
-    let triple = body.starts_with(&one.repeat(3));
-    let quote = if triple { one.repeat(3) } else { one.to_owned() };
+    let mark = &body[..1];
+    let triple = body.starts_with(&mark.repeat(3));
+    let quote = if triple { mark.repeat(3) } else { mark.to_owned() };
     let content = &body[quote.len()..];
     let Some(length) = end_of(content, &quote, raw) else {
         return Err("Syntax error: a string is not closed".to_owned());
     };
-    let read = unescaped(&content[..length], bytes, raw)?;
-    let whole = prefix.len() + 2 * quote.len() + length;
+    let decoded = unescaped(&content[..length], bytes, raw)?;
+    let total = prefix.len() + 2 * quote.len() + length;
     let token = if bytes {
-        Token::Bytes(read)
+        Token::Bytes(decoded)
     } else {
-        Token::String(String::from_utf8(read).map_err(|_| "Syntax error: a string is not UTF-8".to_owned())?)
+        Token::String(
+            String::from_utf8(decoded).map_err(|_| "Syntax error: a string is not UTF-8".to_owned())?,
+        )
     };
-    Ok(Some((token, whole)))
+    Ok(Some((token, total)))
 }
 
 /// Returns the position of the closing `quote`.
 fn end_of(content: &str, quote: &str, raw: bool) -> Option<usize> {
-    let mut skipped = false;
+    let mut escaped = false;
     for (at, character) in content.char_indices() {
-        if skipped {
-            skipped = false;
+        if escaped {
+            escaped = false;
         } else if character == '\\' && !raw {
-            skipped = true;
+            escaped = true;
         } else if content[at..].starts_with(quote) {
             return Some(at);
         } else if matches!(character, '\n' | '\r') && quote.len() == 1 {
@@ -106,49 +109,50 @@ fn end_of(content: &str, quote: &str, raw: bool) -> Option<usize> {
     None
 }
 
-/// Decodes the escapes of the content.
+/// Normalizes the line ends of the content, and decodes its escapes unless it is `raw`.
 fn unescaped(content: &str, bytes: bool, raw: bool) -> Result<Vec<u8>, String> {
     let content = content.replace("\r\n", "\n").replace('\r', "\n");
     if raw {
         return Ok(content.into_bytes());
     }
-    let mut read = Vec::with_capacity(content.len());
+    let mut decoded = Vec::with_capacity(content.len());
     let mut characters = content.chars();
     while let Some(character) = characters.next() {
         if character != '\\' {
-            push(&mut read, character);
+            push(&mut decoded, character);
             continue;
         }
         let escape = characters.next().ok_or("Syntax error: unfinished escape")?;
         match escape {
-            'a' => read.push(7),
-            'b' => read.push(8),
-            'f' => read.push(12),
-            'n' => read.push(b'\n'),
-            'r' => read.push(b'\r'),
-            't' => read.push(b'\t'),
-            'v' => read.push(11),
-            '\\' | '\'' | '"' | '`' | '?' => push(&mut read, escape),
-            'x' | 'X' => code(&mut read, &mut characters, 2, 0, 16, bytes)?,
-            'u' if !bytes => code(&mut read, &mut characters, 4, 0, 16, false)?,
-            'U' if !bytes => code(&mut read, &mut characters, 8, 0, 16, false)?,
+            'a' => decoded.push(7),
+            'b' => decoded.push(8),
+            'f' => decoded.push(12),
+            'n' => decoded.push(b'\n'),
+            'r' => decoded.push(b'\r'),
+            't' => decoded.push(b'\t'),
+            'v' => decoded.push(11),
+            '\\' | '\'' | '"' | '`' | '?' => push(&mut decoded, escape),
+            'x' | 'X' => code(&mut decoded, &mut characters, 2, 0, 16, bytes)?,
+            'u' if !bytes => code(&mut decoded, &mut characters, 4, 0, 16, false)?,
+            'U' if !bytes => code(&mut decoded, &mut characters, 8, 0, 16, false)?,
             '0'..='3' => {
                 let first = escape.to_digit(8).unwrap_or_default();
-                code(&mut read, &mut characters, 2, first, 8, bytes)?;
+                code(&mut decoded, &mut characters, 2, first, 8, bytes)?;
             }
             _ => return Err(format!("Syntax error: unable to unescape string: \\{escape}")),
         }
     }
-    Ok(read)
+    Ok(decoded)
 }
 
-fn push(read: &mut Vec<u8>, character: char) {
-    read.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+fn push(decoded: &mut Vec<u8>, character: char) {
+    decoded.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// Decodes a character or byte by its number: `digits` further digits after `value`.
+/// Decodes an escaped number of a character or byte: `digits` more digits in base `radix`, after the digits
+/// with the value `value`.
 fn code(
-    read: &mut Vec<u8>,
+    decoded: &mut Vec<u8>,
     characters: &mut std::str::Chars<'_>,
     digits: usize,
     mut value: u32,
@@ -160,10 +164,10 @@ fn code(
         value = value * radix + digit.ok_or("Syntax error: unable to unescape string: invalid digits")?;
     }
     if byte {
-        read.push(u8::try_from(value).map_err(|_| "Syntax error: an escaped byte is above 255")?);
+        decoded.push(u8::try_from(value).map_err(|_| "Syntax error: an escaped byte is above 255")?);
     } else {
         push(
-            read,
+            decoded,
             char::from_u32(value).ok_or("Syntax error: invalid unicode code point")?,
         );
     }

@@ -1,5 +1,5 @@
-//! Access reviews. An expression only describes them; the answers come from the reviews made so far. A
-//! missing review ends the evaluation with [`Error::Unasked`], so that the caller can make the review and
+//! Access reviews. An expression only describes a review; the caller provides the answers. A missing
+//! answer ends the evaluation with [`Error::Unasked`], so that the caller can make the review and
 //! evaluate again.
 
 use std::sync::Arc;
@@ -125,16 +125,16 @@ fn resource<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     }
 }
 
-/// Returns the receiver, an access check, with one more property set.
+/// Returns the receiver, an access check, with one property set.
 fn with_property<'a>(
     meter: &mut Meter,
     args: &[Value<'a>],
-    say: impl FnOnce(&mut ReviewSubject, Arc<str>),
+    set: impl FnOnce(&mut ReviewSubject, Arc<str>),
 ) -> Outcome<'a> {
     match with_text(meter, args)? {
         (Access::Check(account, subject), text) => {
             let mut subject = subject.clone();
-            say(&mut subject, text);
+            set(&mut subject, text);
             wrap(Access::Check(account.clone(), subject))
         }
         _ => Err(Error::no_such_overload()),
@@ -171,7 +171,7 @@ fn check<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     wrap(Access::Decided(decision))
 }
 
-fn decided<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<&'v Decision, Error> {
+fn decision<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<&'v Decision, Error> {
     meter.charge(1)?;
     match args {
         [Value::Access(access)] => match &**access {
@@ -183,17 +183,17 @@ fn decided<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<&'v Decision,
 }
 
 fn errored<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Bool(decided(meter, args)?.error.is_some()))
+    Ok(Value::Bool(decision(meter, args)?.error.is_some()))
 }
 
 fn error<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(decided(meter, args)?.error.as_deref().unwrap_or_default().into())
+    Ok(decision(meter, args)?.error.as_deref().unwrap_or_default().into())
 }
 
 fn allowed<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Bool(decided(meter, args)?.allowed))
+    Ok(Value::Bool(decision(meter, args)?.allowed))
 }
 
 fn reason<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(decided(meter, args)?.reason.as_str().into())
+    Ok(decision(meter, args)?.reason.as_str().into())
 }

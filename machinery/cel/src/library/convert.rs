@@ -64,7 +64,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 /// The largest int plus one, as a double.
 const TOP: f64 = 9_223_372_036_854_775_808.0;
 
-fn impossible(from: &Value<'_>, to: &str) -> Error {
+fn conversion_error(from: &Value<'_>, to: &str) -> Error {
     Error::failed(format!(
         "type conversion error from '{}' to '{to}'",
         from.type_name()
@@ -77,7 +77,7 @@ fn to_bool<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         Value::String(text) => match &**text {
             "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
             "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
-            _ => Err(impossible(&args[0], "bool")),
+            _ => Err(conversion_error(&args[0], "bool")),
         },
         value => Ok(value.clone()),
     }
@@ -98,10 +98,10 @@ fn to_double<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         Value::Uint(number) => Value::Double(*number as f64),
         Value::String(text) => {
             let number: Option<f64> = text.parse().ok();
-            // A value that is too large for a double is invalid, unless it is named infinity.
-            let named = text.to_ascii_lowercase().contains("inf");
-            let number = number.filter(|number| named || !number.is_infinite());
-            Value::Double(number.ok_or_else(|| impossible(&args[0], "double"))?)
+            // A number that is too large for a double is invalid, but the text `inf` is valid.
+            let is_infinity = text.to_ascii_lowercase().contains("inf");
+            let number = number.filter(|number| is_infinity || !number.is_infinite());
+            Value::Double(number.ok_or_else(|| conversion_error(&args[0], "double"))?)
         }
         value => value.clone(),
     })
@@ -114,7 +114,7 @@ fn to_int<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         Value::Uint(number) => i64::try_from(*number).map_err(|_| overflow())?,
         Value::Double(number) if *number > -TOP && *number < TOP => *number as i64,
         Value::Double(_) => return Err(overflow()),
-        Value::String(text) => text.parse().map_err(|_| impossible(&args[0], "int"))?,
+        Value::String(text) => text.parse().map_err(|_| conversion_error(&args[0], "int"))?,
         Value::Timestamp(moment) => moment.seconds(),
         Value::Duration(nanoseconds) => *nanoseconds,
         value => return Ok(value.clone()),
@@ -129,9 +129,9 @@ fn to_uint<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         Value::Double(number) if *number >= 0.0 && *number < 2.0 * TOP => *number as u64,
         Value::Double(_) => return Err(overflow()),
         Value::String(text) if !text.starts_with('+') => {
-            text.parse().map_err(|_| impossible(&args[0], "uint"))?
+            text.parse().map_err(|_| conversion_error(&args[0], "uint"))?
         }
-        Value::String(_) => return Err(impossible(&args[0], "uint")),
+        Value::String(_) => return Err(conversion_error(&args[0], "uint")),
         value => return Ok(value.clone()),
     }))
 }
@@ -158,7 +158,8 @@ fn to_duration<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match &args[0] {
         Value::String(text) => {
             let nanoseconds = super::time::read(text);
-            let nanoseconds = nanoseconds.ok_or_else(|| impossible(&args[0], "google.protobuf.Duration"))?;
+            let nanoseconds =
+                nanoseconds.ok_or_else(|| conversion_error(&args[0], "google.protobuf.Duration"))?;
             Ok(Value::Duration(nanoseconds))
         }
         value => Ok(value.clone()),
@@ -170,7 +171,7 @@ fn to_timestamp<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match &args[0] {
         Value::String(text) => {
             let moment = Moment::read(text);
-            let moment = moment.ok_or_else(|| impossible(&args[0], "google.protobuf.Timestamp"))?;
+            let moment = moment.ok_or_else(|| conversion_error(&args[0], "google.protobuf.Timestamp"))?;
             Ok(Value::Timestamp(moment))
         }
         Value::Int(seconds) => Ok(Value::Timestamp(

@@ -13,7 +13,7 @@ use crate::value::{Key, Map, Text, Value};
 pub(super) const FUNCTIONS: &[Function] = &[function("parseJSON", &["string.() dyn"], |meter, args| {
     let text = strings::text(args, 0)?;
     meter.bytes(text.len())?;
-    // The charge is the highest number of parts that JSON with this number of bytes can have.
+    // The charge is about the highest number of values that JSON of this length can have.
     meter.charge(text.len() / 2)?;
     let json: Json = serde_json::from_str(text)
         .map_err(|error| Error::failed(format!("failed to parse json: {error}")))?;

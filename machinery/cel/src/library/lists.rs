@@ -62,10 +62,10 @@ pub(super) const KUBERNETES: &[Function] = &[
         sum(meter, args, Value::Duration(0))
     }),
     function("indexOf", &["list(A).(A) int"], |meter, args| {
-        place(meter, args, false)
+        index_of(meter, args, false)
     }),
     function("lastIndexOf", &["list(A).(A) int"], |meter, args| {
-        place(meter, args, true)
+        index_of(meter, args, true)
     }),
 ];
 
@@ -148,21 +148,21 @@ fn sum<'a>(meter: &mut Meter, args: &[Value<'a>], zero: Value<'a>) -> Outcome<'a
     Ok(total)
 }
 
-fn place<'a>(meter: &mut Meter, args: &[Value<'a>], last: bool) -> Outcome<'a> {
+fn index_of<'a>(meter: &mut Meter, args: &[Value<'a>], last: bool) -> Outcome<'a> {
     let [Value::List(list), wanted] = args else {
         return Err(Error::no_such_overload());
     };
-    let places: Box<dyn Iterator<Item = usize>> = if last {
+    let indexes: Box<dyn Iterator<Item = usize>> = if last {
         Box::new((0..list.len()).rev())
     } else {
         Box::new(0..list.len())
     };
-    for place in places {
+    for index in indexes {
         meter.charge(1)?;
-        if let Some(element) = list.get(place)
+        if let Some(element) = list.get(index)
             && element.equals(wanted, meter)?
         {
-            return Ok(count(place));
+            return Ok(count(index));
         }
     }
     Ok(Value::Int(-1))
@@ -190,7 +190,7 @@ fn slice<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     };
     meter.charge(10 + until - from)?;
     Ok((from..until)
-        .filter_map(|place| all.get(place))
+        .filter_map(|index| all.get(index))
         .collect::<Vec<_>>()
         .into())
 }
@@ -209,7 +209,7 @@ fn flatten<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(flat.into())
 }
 
-/// Adds the elements of `list`, with nested lists flattened to this depth. The recursion is no deeper than
+/// Adds the elements of `list`, with nested lists flattened up to `depth`. The recursion is no deeper than
 /// the nesting of the lists.
 fn spread<'a>(
     meter: &mut Meter,

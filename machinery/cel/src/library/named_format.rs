@@ -12,41 +12,47 @@ pub(super) const FUNCTIONS: &[Function] = &[
         let found = NAMES.iter().find(|known| **known == &**name);
         Ok(found.map_or(Value::Optional(None), |name| Value::some(Value::Format(name))))
     }),
-    function("format.dns1123Label", NONE, |meter, _| {
+    function("format.dns1123Label", NO_ARGUMENTS, |meter, _| {
         format_named(meter, "dns1123Label")
     }),
-    function("format.dns1123Subdomain", NONE, |meter, _| {
+    function("format.dns1123Subdomain", NO_ARGUMENTS, |meter, _| {
         format_named(meter, "dns1123Subdomain")
     }),
-    function("format.dns1035Label", NONE, |meter, _| {
+    function("format.dns1035Label", NO_ARGUMENTS, |meter, _| {
         format_named(meter, "dns1035Label")
     }),
-    function("format.qualifiedName", NONE, |meter, _| {
+    function("format.qualifiedName", NO_ARGUMENTS, |meter, _| {
         format_named(meter, "qualifiedName")
     }),
-    function("format.dns1123LabelPrefix", NONE, |meter, _| {
+    function("format.dns1123LabelPrefix", NO_ARGUMENTS, |meter, _| {
         format_named(meter, "dns1123LabelPrefix")
     }),
-    function("format.dns1123SubdomainPrefix", NONE, |meter, _| {
+    function("format.dns1123SubdomainPrefix", NO_ARGUMENTS, |meter, _| {
         format_named(meter, "dns1123SubdomainPrefix")
     }),
-    function("format.dns1035LabelPrefix", NONE, |meter, _| {
+    function("format.dns1035LabelPrefix", NO_ARGUMENTS, |meter, _| {
         format_named(meter, "dns1035LabelPrefix")
     }),
-    function("format.labelValue", NONE, |meter, _| {
+    function("format.labelValue", NO_ARGUMENTS, |meter, _| {
         format_named(meter, "labelValue")
     }),
-    function("format.uri", NONE, |meter, _| format_named(meter, "uri")),
-    function("format.uuid", NONE, |meter, _| format_named(meter, "uuid")),
-    function("format.byte", NONE, |meter, _| format_named(meter, "byte")),
-    function("format.date", NONE, |meter, _| format_named(meter, "date")),
-    function("format.datetime", NONE, |meter, _| {
+    function("format.uri", NO_ARGUMENTS, |meter, _| format_named(meter, "uri")),
+    function("format.uuid", NO_ARGUMENTS, |meter, _| {
+        format_named(meter, "uuid")
+    }),
+    function("format.byte", NO_ARGUMENTS, |meter, _| {
+        format_named(meter, "byte")
+    }),
+    function("format.date", NO_ARGUMENTS, |meter, _| {
+        format_named(meter, "date")
+    }),
+    function("format.datetime", NO_ARGUMENTS, |meter, _| {
         format_named(meter, "datetime")
     }),
     function("validate", &["Format.(string) optional(list(string))"], validate),
 ];
 
-const NONE: &[&str] = &["() Format"];
+const NO_ARGUMENTS: &[&str] = &["() Format"];
 
 const NAMES: [&str; 13] = [
     "dns1123Label",
@@ -85,7 +91,7 @@ fn validate<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 /// Returns the errors of `text` as a value of `format`.
 fn problems(format: &str, text: &str) -> Vec<String> {
     // A prefix may end in a dash. As in Kubernetes, the dash and the character before it count as one letter.
-    let prefixed = |text: &str| {
+    let with_letter = |text: &str| {
         let mut start = text.strip_suffix('-').unwrap_or_default().chars();
         match start.next_back() {
             Some(letter) if letter.is_ascii() => format!("{}a", start.as_str()),
@@ -94,26 +100,26 @@ fn problems(format: &str, text: &str) -> Vec<String> {
     };
     match format {
         "dns1123Label" => label(text),
-        "dns1123LabelPrefix" => label(&prefixed(text)),
+        "dns1123LabelPrefix" => label(&with_letter(text)),
         "dns1123Subdomain" => subdomain(text),
-        "dns1123SubdomainPrefix" => subdomain(&prefixed(text)),
-        "dns1035Label" => old_label(text),
-        "dns1035LabelPrefix" => old_label(&prefixed(text)),
-        "qualifiedName" => qualified(text),
+        "dns1123SubdomainPrefix" => subdomain(&with_letter(text)),
+        "dns1035Label" => dns1035_label(text),
+        "dns1035LabelPrefix" => dns1035_label(&with_letter(text)),
+        "qualifiedName" => qualified_name(text),
         "labelValue" => label_value(text),
-        "uri" => one(Url::request(text).is_ok(), || {
+        "uri" => problem_unless(Url::request(text).is_ok(), || {
             format!("parse {text:?}: invalid URI for request")
         }),
-        "uuid" => one(is_uuid(text), || "does not match the UUID format".to_owned()),
-        "byte" => one(is_base64(text), || "invalid base64".to_owned()),
-        "date" => one(Moment::read(&format!("{text}T00:00:00Z")).is_some(), || {
+        "uuid" => problem_unless(is_uuid(text), || "does not match the UUID format".to_owned()),
+        "byte" => problem_unless(is_base64(text), || "invalid base64".to_owned()),
+        "date" => problem_unless(Moment::read(&format!("{text}T00:00:00Z")).is_some(), || {
             "invalid date".to_owned()
         }),
-        _ => one(is_moment(text), || "invalid datetime".to_owned()),
+        _ => problem_unless(is_moment(text), || "invalid datetime".to_owned()),
     }
 }
 
-fn one(fits: bool, problem: impl FnOnce() -> String) -> Vec<String> {
+fn problem_unless(fits: bool, problem: impl FnOnce() -> String) -> Vec<String> {
     if fits { Vec::new() } else { vec![problem()] }
 }
 
@@ -121,22 +127,22 @@ fn too_long(text: &str, most: usize) -> Option<String> {
     (text.len() > most).then(|| format!("must be no more than {most} characters"))
 }
 
-fn lower(letter: char) -> bool {
+fn is_lower(letter: char) -> bool {
     letter.is_ascii_lowercase() || letter.is_ascii_digit()
 }
 
-/// Whether `text` consists of `inner` characters and begins and ends with `outer` ones.
+/// Whether `text` consists of `inner` characters, and begins and ends with `outer` characters.
 fn framed(text: &str, outer: fn(char) -> bool, inner: fn(char) -> bool) -> bool {
     text.starts_with(outer) && text.ends_with(outer) && text.chars().all(inner)
 }
 
-fn label_letters(text: &str) -> bool {
-    framed(text, lower, |letter| lower(letter) || letter == '-')
+fn has_label_letters(text: &str) -> bool {
+    framed(text, is_lower, |letter| is_lower(letter) || letter == '-')
 }
 
 fn label(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
-    if !label_letters(text) {
+    if !has_label_letters(text) {
         problems.push(
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and \
              end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
@@ -149,7 +155,7 @@ fn label(text: &str) -> Vec<String> {
 
 fn subdomain(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 253).into_iter().collect();
-    if !text.split('.').all(label_letters) {
+    if !text.split('.').all(has_label_letters) {
         problems.push(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
              start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
@@ -160,9 +166,9 @@ fn subdomain(text: &str) -> Vec<String> {
     problems
 }
 
-fn old_label(text: &str) -> Vec<String> {
+fn dns1035_label(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
-    if !label_letters(text) || !text.starts_with(|letter: char| letter.is_ascii_lowercase()) {
+    if !has_label_letters(text) || !text.starts_with(|letter: char| letter.is_ascii_lowercase()) {
         problems.push(
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
              character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
@@ -173,7 +179,7 @@ fn old_label(text: &str) -> Vec<String> {
     problems
 }
 
-fn name_letters(text: &str) -> bool {
+fn has_name_letters(text: &str) -> bool {
     framed(
         text,
         |letter| letter.is_ascii_alphanumeric(),
@@ -181,7 +187,7 @@ fn name_letters(text: &str) -> bool {
     )
 }
 
-fn qualified(text: &str) -> Vec<String> {
+fn qualified_name(text: &str) -> Vec<String> {
     let (prefix, name) = match text.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, text),
@@ -200,7 +206,7 @@ fn qualified(text: &str) -> Vec<String> {
         problems.push("name part must be non-empty".to_owned());
     }
     problems.extend(too_long(name, 63).map(|problem| format!("name part {problem}")));
-    if !name_letters(name) {
+    if !has_name_letters(name) {
         problems.push(
             "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
              alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
@@ -213,7 +219,7 @@ fn qualified(text: &str) -> Vec<String> {
 
 fn label_value(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
-    if !text.is_empty() && !name_letters(text) {
+    if !text.is_empty() && !has_name_letters(text) {
         problems.push(
             "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
              start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
@@ -249,7 +255,7 @@ fn is_base64(text: &str) -> bool {
             .all(|digit| digit.is_ascii_alphanumeric() || matches!(digit, b'+' | b'/'))
 }
 
-/// Whether `text` has the form of RFC 3339, including lower-case letters, with a valid minute and second.
+/// Whether `text` is a timestamp of RFC 3339, in upper or lower case.
 fn is_moment(text: &str) -> bool {
     text.len() >= 4 && text.is_ascii() && Moment::read(&text.to_ascii_uppercase()).is_some()
 }

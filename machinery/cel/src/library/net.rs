@@ -16,8 +16,8 @@ pub(super) const IP: &[Function] = &[
     }),
     function("ip.isCanonical", &["(string) bool"], |meter, args| {
         let text = strings::text(args, 0)?;
-        let read = address(meter, args)?.map_err(Error::failed)?;
-        Ok(Value::Bool(read.to_string() == **text))
+        let address = address(meter, args)?.map_err(Error::failed)?;
+        Ok(Value::Bool(address.to_string() == **text))
     }),
     function("family", &["IP.() int"], |meter, args| {
         Ok(Value::Int(if ip(meter, args)?.is_ipv4() { 4 } else { 6 }))
@@ -92,14 +92,15 @@ fn is_link_local(address: IpAddr) -> bool {
     }
 }
 
-fn read(text: &str) -> Result<IpAddr, String> {
-    let wrong = |why: &str| format!("IP Address {text:?} parse error during conversion from string: {why}");
+fn parse_address(text: &str) -> Result<IpAddr, String> {
+    let parse_error =
+        |why: &str| format!("IP Address {text:?} parse error during conversion from string: {why}");
     if text.contains('%') {
         return Err(format!("IP address {text:?} with zone value is not allowed"));
     }
-    let address: IpAddr = text.parse().map_err(|_| wrong("unable to parse IP"))?;
+    let address: IpAddr = text.parse().map_err(|_| parse_error("unable to parse IP"))?;
     match address {
-        IpAddr::V6(six) if six.to_ipv4_mapped().is_some() => {
+        IpAddr::V6(address) if address.to_ipv4_mapped().is_some() => {
             Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"))
         }
         address => Ok(address),
@@ -109,13 +110,13 @@ fn read(text: &str) -> Result<IpAddr, String> {
 fn address(meter: &mut Meter, args: &[Value<'_>]) -> Result<Result<IpAddr, String>, Error> {
     let text = strings::text(args, 0)?;
     meter.bytes(text.len())?;
-    Ok(read(text))
+    Ok(parse_address(text))
 }
 
-fn range(meter: &mut Meter, args: &[Value<'_>], place: usize) -> Result<Result<(IpAddr, u8), String>, Error> {
-    let text = strings::text(args, place)?;
+fn range(meter: &mut Meter, args: &[Value<'_>], index: usize) -> Result<Result<(IpAddr, u8), String>, Error> {
+    let text = strings::text(args, index)?;
     meter.bytes(text.len())?;
-    let wrong = || {
+    let parse_error = || {
         format!(
             "network address parse error during conversion from string: {:?}",
             &**text
@@ -123,14 +124,14 @@ fn range(meter: &mut Meter, args: &[Value<'_>], place: usize) -> Result<Result<(
     };
     Ok(text
         .split_once('/')
-        .ok_or_else(wrong)
+        .ok_or_else(parse_error)
         .and_then(|(address, length)| {
-            let address = read(address)?;
+            let address = parse_address(address)?;
             let most = if address.is_ipv4() { 32 } else { 128 };
-            let plain = length == "0" || !length.starts_with(['0', '+', '-']);
-            let length: u8 = length.parse().map_err(|_| wrong())?;
-            if length > most || !plain {
-                return Err(wrong());
+            let canonical = length == "0" || !length.starts_with(['0', '+', '-']);
+            let length: u8 = length.parse().map_err(|_| parse_error())?;
+            if length > most || !canonical {
+                return Err(parse_error());
             }
             Ok((address, length))
         }))

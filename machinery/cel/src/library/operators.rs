@@ -109,8 +109,8 @@ pub(super) const CROSS_TYPE: &[Function] = &[
     function("_>=_", CROSS, |meter, args| order(meter, args, Ordering::is_ge)),
 ];
 
-fn overflow(of: &str) -> Error {
-    Error::failed(format!("{of} overflow"))
+fn overflow(operand: &str) -> Error {
+    Error::failed(format!("{operand} overflow"))
 }
 
 fn not<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
@@ -184,8 +184,9 @@ pub(super) fn add<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         (Value::Duration(one), Value::Duration(other)) => {
             Value::Duration(one.checked_add(*other).ok_or_else(|| overflow("duration"))?)
         }
-        (Value::Timestamp(moment), Value::Duration(by)) | (Value::Duration(by), Value::Timestamp(moment)) => {
-            Value::Timestamp(moment.moved(i128::from(*by))?)
+        (Value::Timestamp(moment), Value::Duration(duration))
+        | (Value::Duration(duration), Value::Timestamp(moment)) => {
+            Value::Timestamp(moment.moved(i128::from(*duration))?)
         }
         _ => return Err(Error::no_such_overload()),
     })
@@ -205,7 +206,9 @@ fn subtract<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         [Value::Duration(one), Value::Duration(other)] => {
             Value::Duration(one.checked_sub(*other).ok_or_else(|| overflow("duration"))?)
         }
-        [Value::Timestamp(moment), Value::Duration(by)] => Value::Timestamp(moment.moved(-i128::from(*by))?),
+        [Value::Timestamp(moment), Value::Duration(duration)] => {
+            Value::Timestamp(moment.moved(-i128::from(*duration))?)
+        }
         [Value::Timestamp(one), Value::Timestamp(other)] => {
             let between = one.nanoseconds() - other.nanoseconds();
             Value::Duration(i64::try_from(between).map_err(|_| overflow("duration"))?)
@@ -272,43 +275,43 @@ fn contains<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         }
         [wanted, Value::Map(map)] => {
             meter.charge(1)?;
-            let element_at = Key::lookup_key(wanted).and_then(|key| map.get(&key));
-            Ok(Value::Bool(element_at.is_some()))
+            let value = Key::lookup_key(wanted).and_then(|key| map.get(&key));
+            Ok(Value::Bool(value.is_some()))
         }
         _ => Err(Error::no_such_overload()),
     }
 }
 
-/// Returns the element of a list or map; an error if it is absent.
-fn element_at<'a>(of: &Value<'a>, at: &Value<'a>) -> Outcome<'a> {
-    match of {
+/// Returns the element of a list or map; an error if the element is absent.
+fn element_at<'a>(container: &Value<'a>, key: &Value<'a>) -> Outcome<'a> {
+    match container {
         Value::List(list) => {
-            let place = match at {
-                Value::Int(place) => usize::try_from(*place).ok(),
-                Value::Uint(place) => usize::try_from(*place).ok(),
-                Value::Double(place) if place.fract() == 0.0 && (0.0..1e15).contains(place) => {
-                    Some(*place as usize)
+            let index = match key {
+                Value::Int(index) => usize::try_from(*index).ok(),
+                Value::Uint(index) => usize::try_from(*index).ok(),
+                Value::Double(index) if index.fract() == 0.0 && (0.0..1e15).contains(index) => {
+                    Some(*index as usize)
                 }
                 _ => return Err(Error::no_such_overload()),
             };
-            let element = place.and_then(|place| list.get(place));
+            let element = index.and_then(|index| list.get(index));
             element.ok_or_else(|| {
-                let described = match at {
-                    Value::Int(place) => place.to_string(),
+                let description = match key {
+                    Value::Int(index) => index.to_string(),
                     other => other.type_name().to_owned(),
                 };
-                Error::failed(format!("index out of bounds: {described}"))
+                Error::failed(format!("index out of bounds: {description}"))
             })
         }
         Value::Map(map) => {
-            let key = Key::lookup_key(at).and_then(|key| map.get(&key));
-            key.ok_or_else(|| {
-                let described = match at {
+            let value = Key::lookup_key(key).and_then(|key| map.get(&key));
+            value.ok_or_else(|| {
+                let description = match key {
                     Value::String(text) => text.to_string(),
                     Value::Int(number) => number.to_string(),
                     other => other.type_name().to_owned(),
                 };
-                Error::failed(format!("no such key: {described}"))
+                Error::failed(format!("no such key: {description}"))
             })
         }
         _ => Err(Error::no_such_overload()),
@@ -319,7 +322,7 @@ fn index<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     meter.charge(1)?;
     match args {
         [Value::Optional(_), _] => optional_element(args),
-        [of, at] => element_at(of, at),
+        [container, key] => element_at(container, key),
         _ => Err(Error::no_such_overload()),
     }
 }
@@ -331,13 +334,13 @@ fn optional_index<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 
 /// Returns the element, if present, of a value that may itself be optional.
 fn optional_element<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    let [of, at] = args else {
+    let [container, key] = args else {
         return Err(Error::no_such_overload());
     };
-    let of = match of {
+    let container = match container {
         Value::Optional(None) => return Ok(Value::Optional(None)),
-        Value::Optional(Some(of)) => of,
-        of => of,
+        Value::Optional(Some(container)) => container,
+        container => container,
     };
-    Ok(element_at(of, at).map_or(Value::Optional(None), Value::some))
+    Ok(element_at(container, key).map_or(Value::Optional(None), Value::some))
 }

@@ -7,43 +7,43 @@ use crate::value::{Quantity, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("quantity", &["(string) Quantity"], |meter, args| {
-        Ok(Value::Quantity(read(meter, args)?.map_err(Error::failed)?))
+        Ok(Value::Quantity(parse(meter, args)?.map_err(Error::failed)?))
     }),
     function("isQuantity", &["(string) bool"], |meter, args| {
-        Ok(Value::Bool(read(meter, args)?.is_ok()))
+        Ok(Value::Bool(parse(meter, args)?.is_ok()))
     }),
     function("sign", &["(Quantity) int"], |meter, args| {
-        Ok(Value::Int(one(meter, args)?.nanos.signum() as i64))
+        Ok(Value::Int(operand(meter, args)?.nanos.signum() as i64))
     }),
     function("isGreaterThan", &["Quantity.(Quantity) bool"], |meter, args| {
-        let (one, other) = two(meter, args)?;
+        let (one, other) = operands(meter, args)?;
         Ok(Value::Bool(one.compare(other).is_gt()))
     }),
     function("isLessThan", &["Quantity.(Quantity) bool"], |meter, args| {
-        let (one, other) = two(meter, args)?;
+        let (one, other) = operands(meter, args)?;
         Ok(Value::Bool(one.compare(other).is_lt()))
     }),
     function("compareTo", &["Quantity.(Quantity) int"], |meter, args| {
-        let (one, other) = two(meter, args)?;
+        let (one, other) = operands(meter, args)?;
         Ok(Value::Int(one.compare(other) as i64))
     }),
     function("asApproximateFloat", &["Quantity.() double"], |meter, args| {
-        Ok(Value::Double(one(meter, args)?.float()))
+        Ok(Value::Double(operand(meter, args)?.float()))
     }),
     function("asInteger", &["Quantity.() int"], |meter, args| {
-        let whole = one(meter, args)?.integer();
+        let whole = operand(meter, args)?.integer();
         whole
             .map(Value::Int)
             .ok_or_else(|| Error::failed("cannot convert value to integer"))
     }),
     function("isInteger", &["Quantity.() bool"], |meter, args| {
-        Ok(Value::Bool(one(meter, args)?.integer().is_some()))
+        Ok(Value::Bool(operand(meter, args)?.integer().is_some()))
     }),
     function(
         "add",
         &["Quantity.(Quantity) Quantity", "Quantity.(int) Quantity"],
         |meter, args| {
-            let (one, other) = two(meter, args)?;
+            let (one, other) = operands(meter, args)?;
             Ok(Value::Quantity(one.plus(other, 1)))
         },
     ),
@@ -51,19 +51,19 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "sub",
         &["Quantity.(Quantity) Quantity", "Quantity.(int) Quantity"],
         |meter, args| {
-            let (one, other) = two(meter, args)?;
+            let (one, other) = operands(meter, args)?;
             Ok(Value::Quantity(one.plus(other, -1)))
         },
     ),
 ];
 
-fn read(meter: &mut Meter, args: &[Value<'_>]) -> Result<Result<Quantity, String>, Error> {
+fn parse(meter: &mut Meter, args: &[Value<'_>]) -> Result<Result<Quantity, String>, Error> {
     let text = strings::text(args, 0)?;
     meter.bytes(text.len())?;
     Ok(Quantity::read(text))
 }
 
-fn one(meter: &mut Meter, args: &[Value<'_>]) -> Result<Quantity, Error> {
+fn operand(meter: &mut Meter, args: &[Value<'_>]) -> Result<Quantity, Error> {
     meter.charge(1)?;
     match &args[0] {
         Value::Quantity(quantity) => Ok(*quantity),
@@ -72,6 +72,6 @@ fn one(meter: &mut Meter, args: &[Value<'_>]) -> Result<Quantity, Error> {
     }
 }
 
-fn two(meter: &mut Meter, args: &[Value<'_>]) -> Result<(Quantity, Quantity), Error> {
-    Ok((one(meter, args)?, one(meter, &args[1..])?))
+fn operands(meter: &mut Meter, args: &[Value<'_>]) -> Result<(Quantity, Quantity), Error> {
+    Ok((operand(meter, args)?, operand(meter, &args[1..])?))
 }

@@ -37,10 +37,17 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// Charges a match: the length of the text times the number of states of the pattern.
-fn charge(meter: &mut Meter, text: usize, pattern: usize, compiled: &Pattern) -> Result<(), Error> {
-    let states = pattern.div_ceil(4) + compiled.weight().saturating_sub(pattern.saturating_mul(4));
-    meter.charge((text + 1).div_ceil(10).saturating_mul(states))
+/// Charges a search: a tenth of the length of the text times a quarter of the length of the pattern, as in
+/// cel-go, and more for a pattern whose compiled form is large.
+fn charge(
+    meter: &mut Meter,
+    text_length: usize,
+    pattern_length: usize,
+    pattern: &Pattern,
+) -> Result<(), Error> {
+    let states =
+        pattern_length.div_ceil(4) + pattern.weight().saturating_sub(pattern_length.saturating_mul(4));
+    meter.charge((text_length + 1).div_ceil(10).saturating_mul(states))
 }
 
 fn find_all<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {

@@ -9,7 +9,7 @@ use crate::meter::Meter;
 use crate::value::{Semver, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    function("semver", &["(string) Semver"], parsed),
+    function("semver", &["(string) Semver"], semver),
     function("isSemver", &["(string) bool"], |meter, args| {
         Ok(Value::Bool(read(meter, args)?.is_ok()))
     }),
@@ -28,13 +28,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 pub(super) const NORMALIZED: &[Function] = &[
-    function("semver", &["(string, bool) Semver"], parsed),
+    function("semver", &["(string, bool) Semver"], semver),
     function("isSemver", &["(string, bool) bool"], |meter, args| {
         Ok(Value::Bool(read(meter, args)?.is_ok()))
     }),
 ];
 
-/// Completes a version: a leading `v` is removed, missing minor and patch are 0, leading zeros are removed.
+/// Normalizes a version: removes a leading `v` and leading zeros, and adds missing minor and patch numbers as
+/// 0. `None` when numbers are missing before a suffix, as in `1.0-rc`.
 fn normalized(text: &str) -> Option<String> {
     let text = text.strip_prefix('v').unwrap_or(text);
     let mut parts: Vec<String> = text
@@ -63,15 +64,15 @@ fn normalized(text: &str) -> Option<String> {
 fn read(meter: &mut Meter, args: &[Value<'_>]) -> Result<Result<Semver, Error>, Error> {
     let text = strings::text(args, 0)?;
     meter.bytes(text.len())?;
-    let read = match args.get(1) {
+    let version = match args.get(1) {
         Some(Value::Bool(true)) => normalized(text).and_then(|text| Semver::read(&text)),
         Some(Value::Bool(false)) | None => Semver::read(text),
         Some(_) => return Err(Error::no_such_overload()),
     };
-    Ok(read.ok_or_else(|| Error::failed(format!("{:?} is not a semantic version", &**text))))
+    Ok(version.ok_or_else(|| Error::failed(format!("{:?} is not a semantic version", &**text))))
 }
 
-fn parsed<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+fn semver<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::Semver(Arc::new(read(meter, args)??)))
 }
 
@@ -83,11 +84,11 @@ fn order(meter: &mut Meter, args: &[Value<'_>]) -> Result<Ordering, Error> {
     }
 }
 
-fn part<'a>(meter: &mut Meter, args: &[Value<'a>], place: usize) -> Outcome<'a> {
+fn part<'a>(meter: &mut Meter, args: &[Value<'a>], index: usize) -> Outcome<'a> {
     meter.charge(1)?;
     match args {
         [Value::Semver(version)] => Ok(Value::Int(
-            i64::try_from(version.numbers[place]).unwrap_or(i64::MAX),
+            i64::try_from(version.numbers[index]).unwrap_or(i64::MAX),
         )),
         _ => Err(Error::no_such_overload()),
     }

@@ -89,22 +89,22 @@ pub(super) const REVERSE: &[Function] = &[function("reverse", &["string.() strin
     transform(meter, args, |text| text.chars().rev().collect())
 })];
 
-/// Whether a character is Unicode white space. The one character on which Rust and Go differ does not occur.
+/// Whether a character is Unicode white space, as in Go's `strings.TrimSpace`.
 fn is_space(character: char) -> bool {
     character.is_whitespace()
 }
 
-/// Returns the text of the argument at `place`.
-pub(super) fn text<'v, 'a>(args: &'v [Value<'a>], place: usize) -> Result<&'v Text<'a>, Error> {
-    match args.get(place) {
+/// Returns the text of the argument at `index`.
+pub(super) fn text<'v, 'a>(args: &'v [Value<'a>], index: usize) -> Result<&'v Text<'a>, Error> {
+    match args.get(index) {
         Some(Value::String(text)) => Ok(text),
         _ => Err(Error::no_such_overload()),
     }
 }
 
-/// Returns the whole number of the argument at `place`.
-pub(super) fn number(args: &[Value<'_>], place: usize) -> Result<i64, Error> {
-    match args.get(place) {
+/// Returns the int of the argument at `index`.
+pub(super) fn number(args: &[Value<'_>], index: usize) -> Result<i64, Error> {
+    match args.get(index) {
         Some(Value::Int(number)) => Ok(*number),
         _ => Err(Error::no_such_overload()),
     }
@@ -142,21 +142,22 @@ fn transform<'a>(meter: &mut Meter, args: &[Value<'a>], change: fn(&str) -> Stri
     Ok(change(text).into())
 }
 
-fn out_of_range(place: i64) -> Error {
-    Error::failed(format!("index out of range: {place}"))
+fn out_of_range(position: i64) -> Error {
+    Error::failed(format!("index out of range: {position}"))
 }
 
-/// Returns the byte offset of the character at `place`; the end of the text for the position after the last.
-fn byte(text: &str, place: i64) -> Option<usize> {
-    let place = usize::try_from(place).ok()?;
+/// Returns the byte offset of the character at `position`; the end of the text for the position after the
+/// last.
+fn byte_offset(text: &str, position: i64) -> Option<usize> {
+    let position = usize::try_from(position).ok()?;
     let ends = std::iter::once(text.len());
-    text.char_indices().map(|(at, _)| at).chain(ends).nth(place)
+    text.char_indices().map(|(at, _)| at).chain(ends).nth(position)
 }
 
 fn char_at<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    let (text, place) = (text(args, 0)?, number(args, 1)?);
+    let (text, position) = (text(args, 0)?, number(args, 1)?);
     meter.bytes(text.len())?;
-    let at = byte(text, place).ok_or_else(|| out_of_range(place))?;
+    let at = byte_offset(text, position).ok_or_else(|| out_of_range(position))?;
     let character = text[at..].chars().next();
     Ok(character.map(String::from).unwrap_or_default().into())
 }
@@ -172,7 +173,7 @@ fn index_of<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     if from < 0 {
         return Err(out_of_range(from));
     }
-    let found = byte(text, from).and_then(|start| Some(start + text[start..].find(&**part)?));
+    let found = byte_offset(text, from).and_then(|start| Some(start + text[start..].find(&**part)?));
     Ok(found.map_or(Value::Int(-1), |at| count(text[..at].chars().count())))
 }
 
@@ -186,7 +187,7 @@ fn last_index_of<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         if part.is_empty() {
             return Ok(Value::Int(until));
         }
-        let start = byte(text, until).filter(|at| *at < text.len());
+        let start = byte_offset(text, until).filter(|at| *at < text.len());
         let Some(start) = start else {
             return if until < 0 {
                 Err(out_of_range(until))
@@ -209,18 +210,18 @@ fn last_index_of<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(found.map_or(Value::Int(-1), |at| count(text[..at].chars().count())))
 }
 
-/// Returns the number of repetitions, `None` if unlimited.
-fn times(args: &[Value<'_>], place: usize) -> Result<Option<usize>, Error> {
-    if args.len() <= place {
+/// Returns the limit in the argument at `index`; `None` when the limit is absent or negative.
+fn limit(args: &[Value<'_>], index: usize) -> Result<Option<usize>, Error> {
+    if args.len() <= index {
         return Ok(None);
     }
-    Ok(usize::try_from(number(args, place)?).ok())
+    Ok(usize::try_from(number(args, index)?).ok())
 }
 
 fn replace<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (text, old, new) = (text(args, 0)?, text(args, 1)?, text(args, 2)?);
     meter.bytes(2 * text.len())?;
-    let most = times(args, 3)?.unwrap_or(usize::MAX);
+    let most = limit(args, 3)?.unwrap_or(usize::MAX);
     let found = if old.is_empty() {
         text.chars().count() + 1
     } else {
@@ -235,23 +236,23 @@ fn replace<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn split<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    let (text, by) = (text(args, 0)?, text(args, 1)?);
+    let (text, separator) = (text(args, 0)?, text(args, 1)?);
     meter.bytes(2 * text.len())?;
-    let most = times(args, 2)?.unwrap_or(usize::MAX);
+    let most = limit(args, 2)?.unwrap_or(usize::MAX);
     if most == 0 {
         return Ok(Vec::new().into());
     }
-    let parts: Vec<&str> = if by.is_empty() {
+    let parts: Vec<&str> = if separator.is_empty() {
         characters(text, most)
     } else {
-        text.splitn(most, &**by).collect()
+        text.splitn(most, &**separator).collect()
     };
     // An element of a list costs more than its text.
     meter.charge(parts.len())?;
     Ok(parts.into_iter().map(Value::from).collect::<Vec<_>>().into())
 }
 
-/// Splits `text` into characters; the last of `most` contains the rest.
+/// Splits `text` into characters, at most `most` parts; the last part contains the rest.
 fn characters(text: &str, most: usize) -> Vec<&str> {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).take(most).collect();
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
@@ -265,12 +266,12 @@ fn characters(text: &str, most: usize) -> Vec<&str> {
 fn substring<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (text, start) = (text(args, 0)?, number(args, 1)?);
     meter.bytes(text.len())?;
-    let from = byte(text, start).ok_or_else(|| out_of_range(start))?;
+    let from = byte_offset(text, start).ok_or_else(|| out_of_range(start))?;
     if args.len() == 2 {
         return Ok(text[from..].into());
     }
     let end = number(args, 2)?;
-    let until = byte(text, end).ok_or_else(|| out_of_range(end))?;
+    let until = byte_offset(text, end).ok_or_else(|| out_of_range(end))?;
     let part = text.get(from..until);
     part.map(Value::from)
         .ok_or_else(|| Error::failed(format!("invalid substring range. start: {start}, end: {end}")))
@@ -280,7 +281,7 @@ fn join<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let Value::List(list) = &args[0] else {
         return Err(Error::no_such_overload());
     };
-    let by = if args.len() > 1 { &**text(args, 1)? } else { "" };
+    let separator = if args.len() > 1 { &**text(args, 1)? } else { "" };
     let mut joined = String::new();
     for (index, element) in list.iter().enumerate() {
         let Value::String(part) = &element else {
@@ -290,9 +291,9 @@ fn join<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
             )));
         };
         meter.charge(1)?;
-        meter.bytes(2 * (part.len() + by.len()))?;
+        meter.bytes(2 * (part.len() + separator.len()))?;
         if index > 0 {
-            joined.push_str(by);
+            joined.push_str(separator);
         }
         joined.push_str(part);
     }

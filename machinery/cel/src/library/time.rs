@@ -48,7 +48,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// Returns a field of a timestamp, in the time zone of the second argument.
+/// Returns a field of a timestamp, in the time zone of the second argument if there is one.
 fn field<'a>(meter: &mut Meter, args: &[Value<'a>], read: fn(&DateTime) -> i64) -> Outcome<'a> {
     meter.charge(1)?;
     let (moment, zone): (&Moment, _) = match args {
@@ -63,7 +63,7 @@ fn field<'a>(meter: &mut Meter, args: &[Value<'a>], read: fn(&DateTime) -> i64) 
     Ok(Value::Int(read(&moment.within(zone))))
 }
 
-/// Returns a time zone by its name or its offset. The rules are compiled into the program.
+/// Returns a time zone by its name or its offset. The binary contains the rules of named zones.
 fn zone(name: &str) -> Result<TimeZone, Error> {
     if matches!(name, "" | "UTC" | "Local") {
         return Ok(TimeZone::UTC);
@@ -97,7 +97,7 @@ const UNITS: [(&str, i128); 8] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// Parses a duration as Go does: `1h30m`, `-1.5s`.
+/// Parses a duration as Go does (`1h30m`, `-1.5s`), and returns its nanoseconds.
 pub(super) fn read(text: &str) -> Option<i64> {
     let negative = text.starts_with('-');
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);

@@ -6,20 +6,20 @@ use crate::text::Issue;
 
 /// Expands `has(a.b)`.
 pub(super) fn has(at: usize, mut args: Vec<Expr>) -> Result<Expr, Issue> {
-    let place = args.first().map_or(at, |argument| argument.at);
-    let invalid = Issue::new(place, "invalid argument to has() macro");
+    let argument_at = args.first().map_or(at, |argument| argument.at);
+    let invalid = Issue::new(argument_at, "invalid argument to has() macro");
     if args.len() != 1 {
         return Err(invalid);
     }
     match args.pop().map(|argument| argument.kind) {
         Some(Kind::Select {
-            of,
+            operand,
             field,
             mode: Select::Value,
         }) => Expr::new(
             at,
             Kind::Select {
-                of,
+                operand,
                 field,
                 mode: Select::Presence,
             },
@@ -90,12 +90,15 @@ pub(super) fn member(
         );
     };
     let mut rest = args.split_off(variables);
-    let place = args.last().map_or(at, |last| last.at);
+    let variable_at = args.last().map_or(at, |last| last.at);
     let variables: Vec<String> = args.into_iter().map(variable).collect::<Result<_, _>>()?;
     if let [first, second] = &variables[..]
         && first == second
     {
-        return Err(Issue::new(place, format!("duplicate variable name: {first}")));
+        return Err(Issue::new(
+            variable_at,
+            format!("duplicate variable name: {first}"),
+        ));
     }
     let body = rest
         .pop()

@@ -15,7 +15,7 @@ pub(crate) enum Order {
     Unordered,
 }
 
-/// Returns `number` as an integer, if it is one.
+/// Returns `number` as an integer, if it has no fraction.
 pub(super) fn whole(number: f64) -> Option<i128> {
     // Up to 2^100 a conversion is exact.
     (number.fract() == 0.0 && number.abs() < 1e30).then_some(number as i128)
@@ -37,7 +37,7 @@ fn number(value: &Value<'_>) -> Option<Number> {
     }
 }
 
-fn numbers(one: Number, other: Number) -> Order {
+fn compare_numbers(one: Number, other: Number) -> Order {
     let order = match (one, other) {
         (Number::Whole(one), Number::Whole(other)) => Some(one.cmp(&other)),
         (Number::Double(one), Number::Double(other)) => one.partial_cmp(&other),
@@ -51,7 +51,7 @@ impl<'a> Value<'a> {
     /// Returns the order of two values, if their type has one.
     pub(crate) fn order(&self, other: &Value<'_>) -> Option<Order> {
         if let (Some(one), Some(other)) = (number(self), number(other)) {
-            return Some(numbers(one, other));
+            return Some(compare_numbers(one, other));
         }
         let order = match (self, other) {
             (Value::String(one), Value::String(other)) => one[..].cmp(&other[..]),
@@ -69,7 +69,7 @@ impl<'a> Value<'a> {
     pub(crate) fn equals(&self, other: &Value<'a>, meter: &mut Meter) -> Result<bool, Error> {
         meter.step()?;
         if let (Some(one), Some(other)) = (number(self), number(other)) {
-            return Ok(numbers(one, other) == Order::Is(Ordering::Equal));
+            return Ok(compare_numbers(one, other) == Order::Is(Ordering::Equal));
         }
         Ok(match (self, other) {
             (Value::Null, Value::Null) | (Value::Optional(None), Value::Optional(None)) => true,

@@ -8,8 +8,8 @@ use super::{Key, Map, Message, Value};
 use crate::error::Error;
 
 impl Value<'_> {
-    /// Converts the value to JSON. Bytes become base64, durations and timestamps become strings in their
-    /// parsed form.
+    /// Converts the value to JSON. Bytes become base64 text; durations and timestamps become text that
+    /// `duration` and `timestamp` can parse.
     ///
     /// # Errors
     /// When the value, or a part of it, has no JSON form.

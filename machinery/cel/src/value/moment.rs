@@ -23,10 +23,10 @@ const LAST: i64 = 253_402_300_799;
 const SECOND: i128 = 1_000_000_000;
 const DAY: i64 = 86_400;
 /// Days from 1 January of the year 1 to 1 January 1970.
-const BEFORE: i64 = 719_162;
+const DAYS_BEFORE_1970: i64 = 719_162;
 
 impl Moment {
-    /// Creates the timestamp `nanoseconds` after the beginning of 1970.
+    /// Creates the timestamp `nanoseconds` after the beginning of 1970; `None` outside the years 1 to 9999.
     #[must_use]
     pub fn new(nanoseconds: i128) -> Option<Self> {
         let seconds = nanoseconds.div_euclid(SECOND);
@@ -65,15 +65,15 @@ impl Moment {
         };
         let seconds = (self.seconds() + i64::from(offset.seconds())).clamp(FIRST, LAST);
         let (days, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
-        let (year, day) = year_and_day(days + BEFORE);
+        let (year, day) = year_and_day(days + DAYS_BEFORE_1970);
         let date = Date::new(year, 1, 1).unwrap_or(Date::MAX);
         let date = date.checked_add(jiff::Span::new().days(day)).unwrap_or(Date::MAX);
-        let small = |number: i64| i8::try_from(number).unwrap_or_default();
+        let to_i8 = |number: i64| i8::try_from(number).unwrap_or_default();
         let fraction = i32::try_from(self.nanoseconds.rem_euclid(SECOND)).unwrap_or_default();
         let time = Time::new(
-            small(second / 3600),
-            small(second / 60 % 60),
-            small(second % 60),
+            to_i8(second / 3600),
+            to_i8(second / 60 % 60),
+            to_i8(second % 60),
             fraction,
         );
         DateTime::from_parts(date, time.unwrap_or(Time::MIN))
@@ -97,10 +97,11 @@ impl Moment {
         if hour > 23 || minute > 59 || second > 59 || !digits.rest.is_empty() {
             return None;
         }
-        let small = |number: i32| i8::try_from(number).ok();
-        let date = Date::new(i16::try_from(year).ok()?, small(month)?, small(day)?).ok()?;
+        let to_i8 = |number: i32| i8::try_from(number).ok();
+        let date = Date::new(i16::try_from(year).ok()?, to_i8(month)?, to_i8(day)?).ok()?;
         let years = i64::from(year) - 1;
-        let days = years * 365 + years.div_euclid(4) - years.div_euclid(100) + years.div_euclid(400) - BEFORE;
+        let days = years * 365 + years.div_euclid(4) - years.div_euclid(100) + years.div_euclid(400)
+            - DAYS_BEFORE_1970;
         let days = days + i64::from(date.day_of_year()) - 1;
         let seconds =
             days * DAY + i64::from(hour * 3600 + minute * 60 + second) - i64::from(offset.seconds());
@@ -109,15 +110,16 @@ impl Moment {
     }
 }
 
-/// Returns the year of the day `days` after 1 January of the year 1, and the day's number in it.
+/// Returns the year of the day `days` after 1 January of the year 1, and the number of days
+/// since 1 January of that year.
 fn year_and_day(days: i64) -> (i16, i64) {
     let (centuries, days) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let century = (days / 36_524).min(3);
     let days = days - century * 36_524;
-    let (four, days) = (days / 1_461, days % 1_461);
-    let one = (days / 365).min(3);
-    let year = centuries * 400 + century * 100 + four * 4 + one + 1;
-    (i16::try_from(year).unwrap_or_default(), days - one * 365)
+    let (cycles, days) = (days / 1_461, days % 1_461);
+    let years = (days / 365).min(3);
+    let year = centuries * 400 + century * 100 + cycles * 4 + years + 1;
+    (i16::try_from(year).unwrap_or_default(), days - years * 365)
 }
 
 struct Digits<'s> {
@@ -125,17 +127,18 @@ struct Digits<'s> {
 }
 
 impl Digits<'_> {
-    /// Parses a number of `length` digits, which the text `behind` must follow.
-    fn number(&mut self, length: usize, behind: &str) -> Option<i32> {
+    /// Parses a number of `length` digits, and the text `separator` after the number.
+    fn number(&mut self, length: usize, separator: &str) -> Option<i32> {
         let digits = self.rest.get(..length)?;
         if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
             return None;
         }
-        self.rest = self.rest[length..].strip_prefix(behind)?;
+        self.rest = self.rest[length..].strip_prefix(separator)?;
         digits.parse().ok()
     }
 
-    /// Parses the fraction of a second after a point or comma, in nanoseconds.
+    /// Parses the fraction of a second after a point or comma, and returns its nanoseconds; 0 when there is
+    /// none.
     fn fraction(&mut self) -> i32 {
         let Some(digits) = self.rest.strip_prefix(['.', ',']) else {
             return 0;

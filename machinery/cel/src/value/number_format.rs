@@ -1,6 +1,7 @@
 //! Formatting of numbers, as in Go.
 
-/// Formats a double in the fewest digits that identify it, with an exponent below -4 or above 5.
+/// Formats a double in the fewest digits that identify it, and in scientific notation if the exponent is
+/// below -4 or above 5.
 pub(crate) fn double(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

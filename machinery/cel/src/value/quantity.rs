@@ -42,7 +42,7 @@ impl Quantity {
     }
 
     pub(crate) fn read(text: &str) -> Result<Self, String> {
-        const WRONG: &str =
+        const FORMAT_ERROR: &str =
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
         let end = unsigned
@@ -51,18 +51,18 @@ impl Quantity {
         let (number, suffix) = unsigned.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if text.is_empty() || fraction.contains('.') {
-            return Err(WRONG.to_owned());
+            return Err(FORMAT_ERROR.to_owned());
         }
-        let (base, exponent) = suffixed(suffix).ok_or("unable to parse quantity's suffix")?;
+        let (base, exponent) = parse_suffix(suffix).ok_or("unable to parse quantity's suffix")?;
         let digits = whole.trim_start_matches('0').len().max(1) + fraction.len();
         let exact = match base {
             2 => fraction.is_empty() && digits + exponent.unsigned_abs() as usize * 3 / 10 < 15,
             _ => digits <= 18 && exponent >= i32::try_from(fraction.len()).unwrap_or(i32::MAX),
         };
-        let nanos = scaled(whole, fraction, base, exponent).unwrap_or(i128::MAX / 2);
+        let nanos = scale(whole, fraction, base, exponent).unwrap_or(i128::MAX / 2);
         // A number that is not zero is never rounded to zero.
-        let some = number.bytes().any(|digit| (b'1'..=b'9').contains(&digit));
-        let nanos = if some { nanos.max(1) } else { 0 };
+        let is_nonzero = number.bytes().any(|digit| (b'1'..=b'9').contains(&digit));
+        let nanos = if is_nonzero { nanos.max(1) } else { 0 };
         Ok(Self {
             nanos: if text.starts_with('-') { -nanos } else { nanos },
             whole: exact || number == "0" && suffix.is_empty(),
@@ -71,14 +71,14 @@ impl Quantity {
 }
 
 /// Returns the base and the exponent of a suffix.
-fn suffixed(suffix: &str) -> Option<(i128, i32)> {
+fn parse_suffix(suffix: &str) -> Option<(i128, i32)> {
     let decimal = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
-    if let Some(place) = decimal.iter().position(|known| *known == suffix) {
-        return Some((10, 3 * (i32::try_from(place).ok()? - 3)));
+    if let Some(index) = decimal.iter().position(|known| *known == suffix) {
+        return Some((10, 3 * (i32::try_from(index).ok()? - 3)));
     }
     let binary = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-    if let Some(place) = binary.iter().position(|known| *known == suffix) {
-        return Some((2, 10 * (i32::try_from(place).ok()? + 1)));
+    if let Some(index) = binary.iter().position(|known| *known == suffix) {
+        return Some((2, 10 * (i32::try_from(index).ok()? + 1)));
     }
     let exponent = suffix.strip_prefix(['e', 'E'])?;
     let exponent: i32 = exponent.parse().ok()?;
@@ -86,7 +86,7 @@ fn suffixed(suffix: &str) -> Option<(i128, i32)> {
 }
 
 /// Converts a number to units of 10^-9, rounded up. `None` where it is too large.
-fn scaled(whole: &str, fraction: &str, base: i128, exponent: i32) -> Option<i128> {
+fn scale(whole: &str, fraction: &str, base: i128, exponent: i32) -> Option<i128> {
     if whole.len() + fraction.len() > 60 {
         return None;
     }
@@ -95,7 +95,7 @@ fn scaled(whole: &str, fraction: &str, base: i128, exponent: i32) -> Option<i128
     } else {
         1
     };
-    // The power of ten of the result's unit, 10^-9, is added.
+    // 9 is added since the unit of the result is 10^-9.
     let mut power = if base == 10 { exponent + 9 } else { 9 };
     power -= i32::try_from(fraction.trim_end_matches('0').len()).ok()?;
     let digits = format!("{whole}{}", fraction.trim_end_matches('0'));

@@ -37,23 +37,23 @@ impl Semver {
         };
         let mut parts = numbers.splitn(3, '.').map(number);
         let numbers = [parts.next()??, parts.next()??, parts.next()??];
-        let build_is_fine = build.is_none_or(|build| build.split('.').all(named));
+        let build_is_valid = build.is_none_or(|build| build.split('.').all(is_identifier));
         let prerelease: Option<Vec<Identifier>> = match prerelease {
             Some(all) => all.split('.').map(identifier).collect(),
             None => Some(Vec::new()),
         };
-        let prerelease = prerelease.filter(|_| build_is_fine)?;
+        let prerelease = prerelease.filter(|_| build_is_valid)?;
         Some(Self { numbers, prerelease })
     }
 }
 
 fn number(digits: &str) -> Option<u64> {
-    let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
-    let leading = digits.len() > 1 && digits.starts_with('0');
-    digits.parse().ok().filter(|_| plain && !leading)
+    let only_digits = digits.bytes().all(|digit| digit.is_ascii_digit());
+    let has_leading_zero = digits.len() > 1 && digits.starts_with('0');
+    digits.parse().ok().filter(|_| only_digits && !has_leading_zero)
 }
 
-fn named(part: &str) -> bool {
+fn is_identifier(part: &str) -> bool {
     !part.is_empty()
         && part
             .bytes()
@@ -64,5 +64,5 @@ fn identifier(part: &str) -> Option<Identifier> {
     if part.bytes().all(|digit| digit.is_ascii_digit()) {
         return number(part).map(Identifier::Number);
     }
-    named(part).then(|| Identifier::Text(part.to_owned()))
+    is_identifier(part).then(|| Identifier::Text(part.to_owned()))
 }

@@ -7,8 +7,8 @@ pub struct Url {
     pub(crate) host: String,
     pub(crate) path: String,
     pub(crate) query: String,
-    /// The other parts of the URL: the part before the host, the part after the query, and the whole of a URL
-    /// without a path.
+    /// The other parts of the URL: the user info and the fragment, or the opaque part of a URL without a
+    /// path.
     pub(crate) rest: String,
 }
 
@@ -29,14 +29,14 @@ impl Url {
 
     /// Parses the URI of a request.
     pub(crate) fn request(text: &str) -> Result<Self, String> {
-        let wrong = |why: &str| format!("parse {text:?}: {why}");
+        let parse_error = |why: &str| format!("parse {text:?}: {why}");
         if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
-            return Err(wrong("net/url: invalid control character in URL"));
+            return Err(parse_error("net/url: invalid control character in URL"));
         }
         if text.is_empty() {
-            return Err(wrong("empty url"));
+            return Err(parse_error("empty url"));
         }
-        let (scheme, rest) = scheme(text).map_err(wrong)?;
+        let (scheme, rest) = scheme(text).map_err(parse_error)?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let mut url = Self {
             scheme: scheme.to_ascii_lowercase(),
@@ -51,7 +51,7 @@ impl Url {
         }
         if !rest.starts_with('/') {
             if scheme.is_empty() {
-                return Err(wrong("invalid URI for request"));
+                return Err(parse_error("invalid URI for request"));
             }
             rest.clone_into(&mut url.rest);
             return Ok(url);
@@ -65,13 +65,13 @@ impl Url {
             path = after;
             let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
             if !user.bytes().all(is_user) {
-                return Err(wrong("net/url: invalid userinfo"));
+                return Err(parse_error("net/url: invalid userinfo"));
             }
             user.clone_into(&mut url.rest);
-            url.host = parse_host(host).map_err(|why| wrong(&why))?;
+            url.host = parse_host(host).map_err(|why| parse_error(&why))?;
         }
         if unescaped(path, false).is_none() {
-            return Err(wrong("invalid URL escape"));
+            return Err(parse_error("invalid URL escape"));
         }
         path.clone_into(&mut url.path);
         Ok(url)
@@ -87,16 +87,16 @@ impl Url {
         (inside.unwrap_or(host).to_owned(), port.to_owned())
     }
 
-    /// Returns the path unchanged, if all its characters are allowed; otherwise with the other characters
-    /// escaped.
+    /// Returns the path as it was written, if all its characters are allowed; otherwise the decoded path, escaped
+    /// anew, with `!'()*[]` escaped as well.
     pub(crate) fn escaped_path(&self) -> String {
-        let fine = |byte: u8| is_path(byte) || b"!'()*[]%".contains(&byte);
-        if self.path.bytes().all(fine) {
+        let is_allowed = |byte: u8| is_path(byte) || b"!'()*[]%".contains(&byte);
+        if self.path.bytes().all(is_allowed) {
             return self.path.clone();
         }
-        let plain = unescaped(&self.path, false).unwrap_or_default();
+        let decoded = unescaped(&self.path, false).unwrap_or_default();
         let mut output = String::new();
-        for byte in plain {
+        for byte in decoded {
             if is_path(byte) {
                 output.push(char::from(byte));
             } else {
@@ -141,13 +141,16 @@ fn parse_host(host: &str) -> Result<String, String> {
     if !(port.is_empty() || (port.starts_with(':') && digits.bytes().all(|digit| digit.is_ascii_digit()))) {
         return Err(format!("invalid port {port:?} after host"));
     }
-    let fine =
+    let is_allowed =
         |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80 || b"-_.~!$&'()*+,;=:[]<>\"%".contains(&byte);
-    if let Some(wrong) = host.bytes().find(|byte| !fine(*byte)) {
-        return Err(format!("invalid character {:?} in host name", char::from(wrong)));
+    if let Some(invalid) = host.bytes().find(|byte| !is_allowed(*byte)) {
+        return Err(format!(
+            "invalid character {:?} in host name",
+            char::from(invalid)
+        ));
     }
-    let plain = unescaped(host, false).ok_or("invalid URL escape")?;
-    String::from_utf8(plain).map_err(|_| "invalid URL escape".to_owned())
+    let decoded = unescaped(host, false).ok_or("invalid URL escape")?;
+    String::from_utf8(decoded).map_err(|_| "invalid URL escape".to_owned())
 }
 
 /// Decodes percent escapes such as `%41` in `text`.

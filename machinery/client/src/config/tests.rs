@@ -34,7 +34,7 @@ fn a_kubeconfig_that_is_not_there_is_named_once_with_what_to_pass() {
     );
     let of = |origin: Origin| {
         let missing = KubeconfigError::ReadConfig(io::ErrorKind::NotFound.into(), "/a".into());
-        unread(&origin, missing).to_string()
+        read_error(&origin, missing).to_string()
     };
     assert_eq!(
         of(Origin::Variable("/nonexistent".into())),

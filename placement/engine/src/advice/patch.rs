@@ -87,11 +87,11 @@ fn lists(before: &[Value], after: &[Value], path: &mut String, in_list: bool, ou
     }
     match removed_indices(before, after) {
         // Elements are removed from the end, so that the indices of the others stay valid.
-        Some(places) => {
-            for index in places.into_iter().rev() {
-                let place = format!("{path}/{index}");
-                test(true, &before[index], &place, out);
-                out.push(json!({"op": "remove", "path": place}));
+        Some(indices) => {
+            for index in indices.into_iter().rev() {
+                let element = format!("{path}/{index}");
+                test(true, &before[index], &element, out);
+                out.push(json!({"op": "remove", "path": element}));
             }
         }
         None => {
@@ -104,15 +104,15 @@ fn lists(before: &[Value], after: &[Value], path: &mut String, in_list: bool, ou
 /// The indices in `before` of elements that `after` lacks, if that is the only difference.
 fn removed_indices(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
     let mut rest = after.iter().peekable();
-    let mut places = Vec::new();
+    let mut indices = Vec::new();
     for (index, value) in before.iter().enumerate() {
         if rest.peek() == Some(&value) {
             rest.next();
         } else {
-            places.push(index);
+            indices.push(index);
         }
     }
-    rest.next().is_none().then_some(places)
+    rest.next().is_none().then_some(indices)
 }
 
 fn test(wanted: bool, old: &Value, path: &str, out: &mut Vec<Value>) {
@@ -142,7 +142,7 @@ pub fn made(mut object: Value) -> Value {
 pub fn command(resource: GroupResource, namespace: &str, name: &str, form: &Form) -> String {
     match form {
         Form::Json(operations) => {
-            let place = match namespace {
+            let namespace_flag = match namespace {
                 "" => String::new(),
                 namespace => format!(" -n {}", quoted(namespace)),
             };
@@ -152,7 +152,7 @@ pub fn command(resource: GroupResource, namespace: &str, name: &str, form: &Form
             };
             let patch = quoted(&json!(operations).to_string());
             format!(
-                "kubectl patch {resource} {}{place} --type=json -p {patch}",
+                "kubectl patch {resource} {}{namespace_flag} --type=json -p {patch}",
                 quoted(name)
             )
         }

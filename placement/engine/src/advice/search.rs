@@ -2,8 +2,8 @@
 //! of the world at each step.
 //!
 //! Every refusal has to be lifted. So a step tries the remedies of the first remaining refusal, and
-//! each set is tried in one order only. The smallest sets come first. Where the caller lacks the rights
-//! for all of these, the search continues for a set that the caller can make.
+//! each set is tried in one order only. The smallest sets come first. Where each of them
+//! contains changes of other owners, the search continues for a set with only changes of the request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const WIDTH: usize = 32;
 const TRIAL: usize = 1_000;
 /// Steps for each target of a forked world, whose data for decisions are derived again.
 const DERIVED: usize = 5;
-/// Cost of judging a target with expressions, relative to one without.
+/// Cost of judging a target with expressions, relative to a target without expressions.
 const EXPRESSIONS: usize = 64;
 
 /// Reason why a search ends early.
@@ -107,12 +107,12 @@ impl<'a> Search<'a> {
         self.cut
     }
 
-    /// Takes the sets that were found so far.
+    /// Takes the sets that were found so far, in the order of the advice, at most [`SETS`].
     pub(super) fn found(&mut self) -> Vec<Set> {
         let mut found = std::mem::take(&mut self.found);
         found.sort_by_key(|(size, set)| (*size, set.of_others()));
         found.dedup_by(|(_, later), (_, first)| later.patches == first.patches);
-        // A proposal that the caller can make alone is always reported.
+        // A set that the caller can make alone is always reported.
         if let Some(own) = found.iter().position(|(_, set)| set.is_own())
             && own >= SETS
         {
@@ -141,15 +141,15 @@ impl<'a> Search<'a> {
         let inventory = Arc::clone(&self.world.snapshot().inventory);
         self.expand(None, &*inventory, decision, candidate, &mut frontier)?;
         while let Some((size, mut nodes)) = frontier.pop_first() {
-            let least = self.found.iter().map(|(size, _)| *size).min();
+            let smallest = self.found.iter().map(|(size, _)| *size).min();
             let own = self.found.iter().any(|(_, set)| set.is_own());
-            if least.is_some_and(|least| own && size >= least) {
+            if smallest.is_some_and(|smallest| own && size >= smallest) {
                 return Ok(());
             }
             nodes.sort_by_key(Node::of_others);
             self.cut |= nodes.len() > WIDTH;
             for node in nodes.into_iter().take(WIDTH) {
-                if least.is_some_and(|least| size >= least && node.of_others() > 0) {
+                if smallest.is_some_and(|smallest| size >= smallest && node.of_others() > 0) {
                     continue;
                 }
                 let inventory = Arc::clone(&node.world.snapshot().inventory);
@@ -185,7 +185,7 @@ impl<'a> Search<'a> {
                 self.cut = true;
                 continue;
             }
-            let Some(next) = self.tried(node, &remedy, size)? else {
+            let Some(next) = self.try_remedy(node, &remedy, size)? else {
                 continue;
             };
             let inventory = &next.world.snapshot().inventory;
@@ -205,14 +205,19 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The world after `remedy`; `None` where a server would refuse it.
-    fn tried(&mut self, node: Option<&Node>, remedy: &Remedy, size: usize) -> Result<Option<Node>, Stop> {
+    /// The world after `remedy`; `None` where a server would refuse the edits, or there is no decision.
+    fn try_remedy(
+        &mut self,
+        node: Option<&Node>,
+        remedy: &Remedy,
+        size: usize,
+    ) -> Result<Option<Node>, Stop> {
         self.pay()?;
         let mut world = node.map_or(self.world, |node| &node.world).clone();
         if trial::make(&mut world, self.catalog, &remedy.edits, self.terms.now).is_err() {
             return Ok(None);
         }
-        // A decision that breaks the dialect's contract is reported with the report of that decision.
+        // A decision that breaks the dialect's contract ends only this trial.
         let Ok(Some(decision)) = decide(world.snapshot(), self.demand, None, self.terms) else {
             return Ok(None);
         };
@@ -246,8 +251,8 @@ impl<'a> Search<'a> {
         Ok(self.budget.spend(work.saturating_add(TRIAL + forked))?)
     }
 
-    /// Records the changes that lead to `node`, if their patches have the same effect on the unchanged
-    /// world.
+    /// Records the changes that lead to `node`, if the target also fits after the patches are applied to
+    /// the unchanged world, with the outcome `wanted` if there is one.
     fn keep(&mut self, node: &Node, wanted: Option<&'static str>) -> Result<(), Stop> {
         let patches = self.patches(node);
         self.pay()?;
@@ -265,7 +270,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Outcome of the target when `patches` are applied to the stored objects; `None` where it does not fit.
+    /// Outcome of the target when `patches` are applied to the stored objects; `None` where the
+    /// target does not fit.
     fn outcome_of(&self, patches: &[Patch]) -> Option<&'static str> {
         let mut world = self.world.clone();
         for patch in patches {
@@ -343,15 +349,15 @@ impl<'a> Search<'a> {
             if size == 0 {
                 continue;
             }
-            if let Some(node) = self.tried(None, &remedy, size)? {
+            if let Some(node) = self.try_remedy(None, &remedy, size)? {
                 self.keep(&node, Some("Picked"))?;
             }
         }
         self.by_choice(decision, candidate)
     }
 
-    /// Tries a binding that names the target in addition to the picked ones, or in place of the last of
-    /// them.
+    /// Tries a binding that names the target in addition to the picked targets, in place of the last of
+    /// them, or in place of all of them.
     fn by_choice(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
         let world = self.world;
         let snapshot = world.snapshot();

@@ -43,7 +43,7 @@ pub(super) fn make(
 /// Stores `value` at `key`, as a create or an update.
 ///
 /// # Errors
-/// Reason why a server would refuse it.
+/// The reason why a server would refuse `value`.
 pub(super) fn store(
     world: &mut World,
     catalog: &Catalog,

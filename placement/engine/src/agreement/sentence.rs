@@ -4,7 +4,7 @@ use berth_scheduling_api::decision::ContestedCluster;
 
 use super::{Agreement, Comparison, Unknown};
 
-/// Highest number of clusters of a side that the sentence names. The first one has its reason.
+/// Highest number of clusters of a side that the sentence names.
 const NAMED: usize = 3;
 /// Highest number of bytes of the sentence.
 const MOST: usize = 1_000;
@@ -59,7 +59,7 @@ impl Comparison {
     }
 }
 
-/// The first names, and the number of the others. The first of all has its reason.
+/// The first names, and the number of the others. The first name has its reason.
 fn first_names(sides: &[ContestedCluster], count: usize) -> String {
     let mut shown = sides.iter().take(NAMED);
     let first = shown.next().map(|side| {

@@ -1,4 +1,4 @@
-//! Distinguishes two sorts of writes: writes that revert another program's change to Berth's last write, and
+//! Distinction of two sorts of writes: writes that revert another program's change to Berth's last write, and
 //! writes that follow from a change of the world.
 
 use std::collections::BTreeMap;
@@ -23,23 +23,23 @@ pub(super) struct Undone {
 }
 
 /// Input for the check of a write.
-pub(super) struct Look<'a> {
+pub(super) struct WriteCheck<'a> {
     /// The present objects.
     pub(super) source: &'a dyn Source,
     /// The objects of Berth's last write.
-    pub(super) wrote: &'a BTreeMap<Key, Option<Arc<Object>>>,
+    pub(super) last_written: &'a BTreeMap<Key, Option<Arc<Object>>>,
     /// Whether the same clusters are picked as in Berth's last write.
     pub(super) same_picks: bool,
     /// The field manager of Berth's writes.
     pub(super) manager: &'a str,
 }
 
-impl Look<'_> {
+impl WriteCheck<'_> {
     /// The undone part that `write` restores; `None` where no other writer undid a part of it.
     pub(super) fn undone(&self, write: &Write) -> Option<Undone> {
         let all = self.source.cached(write.key.resource);
         let now = all.get(&write.key.namespace, &write.key.name);
-        let last = self.wrote.get(&write.key);
+        let last = self.last_written.get(&write.key);
         let is_undone = match (write.verb, last, now) {
             (Verb::Update, Some(Some(last)), Some(now)) => restores(&write.object, last.value(), now.value()),
             // Another writer deleted the object.

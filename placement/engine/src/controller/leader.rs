@@ -11,7 +11,7 @@ use super::lease::LeaderElector;
 use super::observer::Observer;
 
 /// The longest sleep before the clock is read again.
-const NAP: Duration = Duration::from_secs(30);
+const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 /// Time limit for an elector's answer. A leader waits no longer than its lease lasts, and then loses
 /// the leadership.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -45,7 +45,7 @@ impl Leadership {
         Self { leading, looks, task }
     }
 
-    /// Whether this replica is the leader, with all changes.
+    /// Returns a receiver of whether this replica is the leader.
     #[must_use]
     pub fn leading(&self) -> watch::Receiver<bool> {
         self.leading.clone()
@@ -102,13 +102,13 @@ impl Leader {
             loop {
                 let now = self.clock.now();
                 until = until.filter(|&until| now < until);
-                self.say(until.is_some());
+                self.publish(until.is_some());
                 if now >= again {
                     break;
                 }
                 // A leader that cannot renew ends its work in time, even before the next check.
                 let next = until.map_or(again, |until| until.min(again));
-                let pause = time_left(now, next).min(NAP);
+                let pause = time_left(now, next).min(LONGEST_SLEEP);
                 tokio::select! {
                     looked = looks.changed() => if looked.is_err() {
                         return self.end().await;
@@ -119,7 +119,7 @@ impl Leader {
         }
     }
 
-    fn say(&self, is_leading: bool) {
+    fn publish(&self, is_leading: bool) {
         let changed = self
             .leads
             .send_if_modified(|leads| std::mem::replace(leads, is_leading) != is_leading);
@@ -130,7 +130,7 @@ impl Leader {
     }
 
     async fn end(self) {
-        self.say(false);
+        self.publish(false);
         if let Err(error) = self.elector.release(self.clock.now()).await {
             tracing::warn!(%error, "cannot release the leader election lock; it expires by itself");
         }

@@ -67,7 +67,7 @@ impl LeaderElector for SingleReplica {
 /// The times of a lease, with the names they have in client-go's leader election.
 ///
 /// The defaults are a third of the defaults of Kubernetes' own controllers: another replica takes over the
-/// work of a dead one within ten seconds. With shorter times, a leader would lose leadership whenever the
+/// work of a dead replica within ten seconds. With shorter times, a leader would lose leadership whenever the
 /// store is slow to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseDurations {
@@ -139,14 +139,14 @@ impl LeaseDurations {
         })
     }
 
-    /// Longest interval between two checks.
+    /// Shortest interval between two checks. The longest interval is a fifth longer.
     #[must_use]
     pub const fn retry(&self) -> Duration {
         self.retry
     }
 
-    /// Time of the next check by `identity`, after reading a record of `version`: replicas check at
-    /// different times.
+    /// Delay before the next check by `identity`, after reading a record of `version`. The delays of
+    /// replicas differ, so that they check at different times.
     fn pause(&self, identity: &str, version: &str) -> Duration {
         let mut hasher = DefaultHasher::new();
         (identity, version).hash(&mut hasher);
@@ -180,7 +180,7 @@ impl Record {
     }
 }
 
-/// Place of one lock record.
+/// Storage of one lock record.
 #[async_trait]
 pub trait ResourceLock: Send + Sync + 'static {
     /// The record's namespace and name.
@@ -193,7 +193,7 @@ pub trait ResourceLock: Send + Sync + 'static {
     async fn read(&self) -> Result<Option<Record>, StoreError>;
 
     /// Replaces the read record by `value`; `over` is `None` where there was no record. Returns whether
-    /// it was written: false when another replica has written the record in between.
+    /// `value` was written: false when another replica has written the record in between.
     ///
     /// # Errors
     /// When the record cannot be written.

@@ -83,11 +83,11 @@ pub trait Observer: Send + Sync + 'static {
     /// A step of a reconciler succeeded or failed.
     fn stepped(&self, _stepped: &FinishedStep<'_>) {}
 
-    /// These controllers began to work, or ceased to.
+    /// These controllers began or stopped to work.
     fn leading(&self, is_leading: bool);
 }
 
-/// No observer.
+/// Observer that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -47,8 +47,8 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Adds `key`, which a change made due: earlier failures do not count for the new state. Returns
-    /// whether the key is new in the queue.
+    /// Adds `key`, which a change made due: earlier failures do not count for the new state. A held key
+    /// that waits for its time is not added. Returns whether the key is new in the queue.
     pub(super) fn add(&mut self, key: Key) -> bool {
         let entry = self.entries.entry(key.clone()).or_default();
         if entry.is_held && entry.at.is_some() {
@@ -77,16 +77,16 @@ impl Queue {
         true
     }
 
-    /// Queues the keys that are due at `now`; returns the number of demands among them.
+    /// Queues the keys whose time has come at `now`; returns the number of newly queued keys.
     pub(super) fn ring(&mut self, now: Timestamp) -> usize {
-        let mut rung = 0;
+        let mut count = 0;
         while let Some((at, _)) = self.alarms.first()
             && *at <= now
             && let Some((_, key)) = self.alarms.pop_first()
         {
-            rung += usize::from(self.enqueue(key));
+            count += usize::from(self.enqueue(key));
         }
-        rung
+        count
     }
 
     /// Pops the oldest key, with its time in the queue.
@@ -102,7 +102,7 @@ impl Queue {
         Some((key, waited))
     }
 
-    /// Number of failed attempts at `key`, including this one.
+    /// Number of failed attempts at `key`, including the present attempt.
     pub(super) fn failures(&self, key: &Key) -> u32 {
         let before = self.entries.get(key).map_or(0, |entry| entry.failures);
         before.saturating_add(1)

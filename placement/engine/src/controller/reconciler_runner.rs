@@ -1,10 +1,10 @@
 //! The loop of one reconciler ([`berth_dialect_contract::Reconciler`]): it takes changes in, keeps due keys
 //! with back-off and alarms, and makes one guarded step per key.
 //!
-//! A reconciler watches the source itself, since it reads resources of other dialects, too, and these
-//! may depend on the configuration. Whenever it may have missed changes (at the start, when the watch
-//! falls behind, when the configuration changes or the replica becomes the leader), it checks all
-//! objects once.
+//! A reconciler watches the source itself, since it reads resources of other dialects, too, and the
+//! resources may depend on the configuration. Whenever it may have missed changes (at the start, when
+//! the watch falls behind, when the configuration changes or the replica becomes the leader), it checks
+//! all objects once.
 
 mod objects;
 
@@ -53,7 +53,7 @@ pub(super) struct ReconcilerRunner {
     /// here.
     active: bool,
     /// Whether all objects have to be checked.
-    everything: bool,
+    must_check_all: bool,
 }
 
 /// Outcome of one piece of work.
@@ -67,7 +67,7 @@ enum Done {
 }
 
 impl ReconcilerRunner {
-    /// The runner of `reconciler`, which is one of `dialect`.
+    /// The runner of `reconciler`, a reconciler of `dialect`.
     pub(super) fn new(
         engine: &Arc<Engine>,
         settings: &Settings,
@@ -86,7 +86,7 @@ impl ReconcilerRunner {
             watched: watched_by(&*reconciler),
             reconciler,
             active: false,
-            everything: true,
+            must_check_all: true,
         }
     }
 
@@ -123,12 +123,12 @@ impl ReconcilerRunner {
         let mut watch = source.watch(Scope::Many(resources), source.revision())?;
         let configuration = config::key(self.dialect.name());
         loop {
-            self.judge();
+            self.update_active();
             self.signals.looks.mark_unchanged();
             self.workers.ring();
             self.take_all().await;
             self.begin();
-            let pause = self.workers.pause(self.longest());
+            let pause = self.workers.pause(self.longest_pause());
             tokio::select! {
                 biased;
                 Some((key, done)) = self.workers.next() => self.finish(key, done),
@@ -147,9 +147,9 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Replaces the reconciler by the one of the configuration in force.
+    /// Replaces the reconciler by the reconciler of the configuration in force.
     fn configure(&mut self) {
-        self.everything = true;
+        self.must_check_all = true;
         let in_force = self.engine.configuration(self.dialect.name());
         let spec = in_force.spec().get(self.dialect.name());
         let mut reconcilers = self.dialect.controllers().reconcilers(spec).into_iter();
@@ -159,8 +159,8 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Checks whether the reconciler has to work.
-    fn judge(&mut self) {
+    /// Starts or stops the work of the reconciler, by leadership and the state of the dialect.
+    fn update_active(&mut self) {
         let name = self.dialect.name();
         let ready = self.engine.complete(name).is_ok() && self.engine.decides(name);
         let active = *self.signals.leading.borrow_and_update() && ready;
@@ -174,7 +174,7 @@ impl ReconcilerRunner {
             "controller started or stopped"
         );
         if active {
-            self.everything = true;
+            self.must_check_all = true;
         } else {
             self.workers.clear();
         }
@@ -182,7 +182,7 @@ impl ReconcilerRunner {
 
     /// The world for the evaluation of changes; `None` while it is not synced.
     async fn world(&self) -> Option<World> {
-        match World::look(&self.engine, &*self.dialect, &self.watched).await {
+        match World::read(&self.engine, &*self.dialect, &self.watched).await {
             Ok(world) => Some(world),
             Err(problem) => {
                 let controller = self.reconciler.name();
@@ -193,11 +193,11 @@ impl ReconcilerRunner {
     }
 
     async fn take_in(&mut self, events: &[Arc<Event>]) {
-        if !self.active || self.everything || events.is_empty() {
+        if !self.active || self.must_check_all || events.is_empty() {
             return;
         }
         let Some(world) = self.world().await else {
-            self.everything = true;
+            self.must_check_all = true;
             return;
         };
         let context = world.context();
@@ -209,11 +209,11 @@ impl ReconcilerRunner {
     }
 
     async fn take_all(&mut self) {
-        if !self.active || !self.everything {
+        if !self.active || !self.must_check_all {
             return;
         }
         if let Some(world) = self.world().await {
-            self.everything = false;
+            self.must_check_all = false;
             let due = self.reconciler.all(&world.context());
             self.workers.add(due);
         }
@@ -256,8 +256,8 @@ impl ReconcilerRunner {
     }
 
     /// Longest wait when nothing happens.
-    fn longest(&self) -> Duration {
-        if self.active && self.everything {
+    fn longest_pause(&self) -> Duration {
+        if self.active && self.must_check_all {
             RETRY
         } else {
             NAP
@@ -279,7 +279,7 @@ struct World {
 }
 
 impl World {
-    async fn look(engine: &Engine, dialect: &dyn Dialect, watched: &[GroupResource]) -> Result<Self, Behind> {
+    async fn read(engine: &Engine, dialect: &dyn Dialect, watched: &[GroupResource]) -> Result<Self, Behind> {
         let lists = Lists::of(&**engine.source(), watched);
         let unknown = || Behind::Held {
             dialect: dialect.name(),
@@ -332,7 +332,7 @@ impl Work {
     }
 
     async fn step(&self, key: &Key) -> (StepResult, Done) {
-        let world = match World::look(&self.engine, &*self.dialect, &self.watched).await {
+        let world = match World::read(&self.engine, &*self.dialect, &self.watched).await {
             Ok(world) => world,
             Err(problem) => {
                 tracing::warn!(%problem, "cannot reconcile yet; retrying");

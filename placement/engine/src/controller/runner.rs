@@ -22,15 +22,15 @@ use crate::engine::Engine;
 pub(super) const NAP: Duration = Duration::from_secs(30);
 /// Shortest delay before the next decision on a demand that is already due again.
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
-/// Back-off for writes that other clients change as they are stored: a user has to change the
-/// configuration of these clients first.
+/// Back-off for writes whose decided content admission changed (a mutating webhook, for example): a user has
+/// to change the configuration of admission first.
 pub(super) const OVERRULED: Backoff = Backoff {
     first: Duration::from_secs(10),
     most: Duration::from_secs(1000),
 };
 
 /// Delay before the next decision on a demand that another writer contests.
-const CONTESTED: Duration = Duration::from_mins(5);
+const CONTESTED_DELAY: Duration = Duration::from_mins(5);
 
 /// Signals for a runner from outside.
 pub(super) struct Signals {
@@ -49,20 +49,20 @@ pub(super) struct Runner {
     dialect: &'static str,
     signals: Signals,
     subscription: Arc<Subscription>,
-    workers: Workers<Done>,
+    workers: Workers<WorkResult>,
     /// Revision up to which all changes are processed.
     through: Revision,
-    /// The last change of each demand that is in the queue because of changes.
+    /// For each demand that changes made due: the revision of the last change in its batch.
     since: HashMap<Key, Revision>,
     pace: Pace,
-    /// Whether the controller works: its replica is the leader, its dialect is decided here, and its
-    /// gate is open.
+    /// Whether the controller works: its replica is the leader, its dialect is decided here and its objects
+    /// are known, and its gate is open.
     active: bool,
 }
 
 /// Outcome of one piece of work.
-enum Done {
-    /// The decision is made and written.
+enum WorkResult {
+    /// The decision is made and written; its outcome, and the time of the next decision, if any.
     Decided(Outcome, Option<Timestamp>),
     /// The demand does not exist, or another scheduler decides it.
     Gone,
@@ -70,7 +70,7 @@ enum Done {
     LeftAlone,
     /// The decision could not be written.
     Failed,
-    /// Other clients changed the written objects.
+    /// Admission changed the decided content of a written object.
     Overruled,
 }
 
@@ -100,7 +100,7 @@ impl Runner {
     /// Works until it is stopped, and then completes its running work.
     pub(super) async fn run(mut self) {
         let stop = self.signals.stop.clone();
-        // Before the first load nothing can be decided.
+        // No demand can be decided before the first load.
         let first = tokio::select! {
             batch = self.subscription.next() => batch,
             () = stop.cancelled() => return,
@@ -114,22 +114,23 @@ impl Runner {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                Some((key, done)) = self.workers.next() => self.finish(key, done),
+                Some((key, result)) = self.workers.next() => self.finish(key, result),
                 batch = self.subscription.next() => self.take_in(batch),
-                Ok(()) = self.signals.leading.changed() => self.judge(),
+                Ok(()) = self.signals.leading.changed() => self.update_active(),
                 Ok(()) = self.signals.looks.changed() => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }
-        while let Some((key, done)) = self.workers.next().await {
-            self.finish(key, done);
+        while let Some((key, result)) = self.workers.next().await {
+            self.finish(key, result);
         }
     }
 
-    /// Queues the keys that changes made due.
+    /// Processes a batch of marks: records its revision, checks whether the controller has to work, and
+    /// queues the due demands.
     fn take_in(&mut self, mut batch: Batch) {
         self.through = batch.through;
-        self.judge();
+        self.update_active();
         let Some(dirty) = batch.dirty.remove(self.dialect) else {
             return;
         };
@@ -146,9 +147,9 @@ impl Runner {
         }
     }
 
-    /// Checks whether the controller has to work. When it begins, all demands are due, since missed
-    /// changes are unknown.
-    fn judge(&mut self) {
+    /// Updates the pace, and starts or stops the work. At a start all demands are due, since missed changes
+    /// are unknown.
+    fn update_active(&mut self) {
         let Some(snapshot) = self.engine.snapshot(self.dialect) else {
             return;
         };
@@ -178,7 +179,7 @@ impl Runner {
         self.workers.add(demands.into_iter().flatten());
     }
 
-    /// Begins work on as many keys as allowed at once.
+    /// Begins work on due keys, up to the number that is allowed at once.
     fn begin(&mut self) {
         if !self.active {
             return;
@@ -191,28 +192,28 @@ impl Runner {
         });
     }
 
-    fn finish(&mut self, key: Key, done: Result<Done, JoinError>) {
-        let done = done.unwrap_or_else(|error| {
+    fn finish(&mut self, key: Key, result: Result<WorkResult, JoinError>) {
+        let result = result.unwrap_or_else(|error| {
             tracing::error!(dialect = self.dialect, %error, "decision panicked; retrying");
-            Done::Failed
+            WorkResult::Failed
         });
         let next = match self.active {
-            true => self.next(&key, &done),
+            true => self.next(&key, &result),
             false => NextTreatment::Forget,
         };
         self.workers.done(key, next);
     }
 
     /// The next treatment of a demand.
-    fn next(&self, key: &Key, done: &Done) -> NextTreatment {
+    fn next(&self, key: &Key, result: &WorkResult) -> NextTreatment {
         let workers = &self.workers;
         let failures = workers.failures(key);
-        match *done {
-            Done::Gone => NextTreatment::Forget,
-            Done::LeftAlone => NextTreatment::Rest(Some(workers.later(CONTESTED))),
-            Done::Failed => NextTreatment::Retry(workers.later(self.pace.failed.delay(failures))),
-            Done::Overruled => NextTreatment::Hold(workers.later(OVERRULED.delay(failures))),
-            Done::Decided(outcome, due_at) => {
+        match *result {
+            WorkResult::Gone => NextTreatment::Forget,
+            WorkResult::LeftAlone => NextTreatment::Rest(Some(workers.later(CONTESTED_DELAY))),
+            WorkResult::Failed => NextTreatment::Retry(workers.later(self.pace.failed.delay(failures))),
+            WorkResult::Overruled => NextTreatment::Hold(workers.later(OVERRULED.delay(failures))),
+            WorkResult::Decided(outcome, due_at) => {
                 let due_at = due_at.map(|due| due.max(workers.later(AGAIN)));
                 match self.pace.unplaced {
                     Some(backoff) if is_unplaced(outcome) => {
@@ -242,24 +243,24 @@ async fn work(
     key: Key,
     since: Option<Revision>,
     through: Revision,
-) -> Done {
+) -> WorkResult {
     let start = Instant::now();
     let snapshot = engine.snapshot(dialect);
     if snapshot.is_some_and(|snapshot| !engine.is_entrusted(&snapshot, &key)) {
         settings.observer.left(dialect, &key);
-        return Done::Gone;
+        return WorkResult::Gone;
     }
-    if let Some(answer) = since.and_then(|since| engine.answered(dialect, &key, since)) {
+    if let Some(answer) = since.and_then(|since| engine.recent_answer(dialect, &key, since)) {
         settings.observer.attempted(&Attempt {
             dialect,
             demand: &key,
             result: Ok(answer.outcome),
             took: start.elapsed(),
         });
-        return Done::Decided(answer.outcome, answer.due_at);
+        return WorkResult::Decided(answer.outcome, answer.due_at);
     }
-    let settled = engine.settle(&*settings.committer, dialect, &key, through).await;
-    let result = settled.as_ref().as_ref();
+    let settlement = engine.settle(&*settings.committer, dialect, &key, through).await;
+    let result = settlement.as_ref().as_ref();
     settings.observer.attempted(&Attempt {
         dialect,
         demand: &key,
@@ -267,26 +268,26 @@ async fn work(
         took: start.elapsed(),
     });
     match result {
-        Ok(bound) => Done::Decided(bound.decision.outcome, bound.decision.due_at),
-        Err(BindError::NotFound(_) | BindError::Observed(_)) => Done::Gone,
+        Ok(bound) => WorkResult::Decided(bound.decision.outcome, bound.decision.due_at),
+        Err(BindError::NotFound(_) | BindError::Observed(_)) => WorkResult::Gone,
         Err(BindError::Contested(contest)) => {
             if contest.is_new {
                 tracing::warn!(dialect, %key, "{contest}");
             }
-            Done::LeftAlone
+            WorkResult::LeftAlone
         }
         // Another client changed an object in between, which is not an error.
         Err(error @ BindError::Moved(_)) => {
             tracing::debug!(dialect, %key, %error, "cannot write a decision; retrying");
-            Done::Failed
+            WorkResult::Failed
         }
         Err(error @ BindError::Overruled(_)) => {
             tracing::warn!(dialect, %key, %error, "a decision was changed as it was stored; retrying later");
-            Done::Overruled
+            WorkResult::Overruled
         }
         Err(error) => {
             tracing::warn!(dialect, %key, %error, "cannot write a decision; retrying");
-            Done::Failed
+            WorkResult::Failed
         }
     }
 }

@@ -7,15 +7,16 @@ use serde_json::Value;
 
 use crate::what_if::Catalog;
 
-/// Highest number of changes of a plan.
-pub const MOST: usize = 5_000;
+/// Highest number of changes in a review that a server plans.
+pub const MAX_CHANGES: usize = 5_000;
 
 /// One change, and its place in the input.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Position of the change, for problems: a file and a document in words; empty in a review.
+    /// Position of the change, for problems: a file and a document in words; empty for a flag and in a review that
+    /// a server plans.
     pub at: String,
-    /// The field path of the change in a review; empty in a file of plain objects.
+    /// The field path of the change in a review, or the flag; empty for a document that is the change.
     pub path: String,
     /// The change.
     pub what: ChangeKind,
@@ -38,7 +39,7 @@ impl Step {
     /// Reads one entry of `spec.changes` at `path`.
     ///
     /// # Errors
-    /// Unless the entry has exactly one of the fields of a change.
+    /// Unless the entry has exactly one of the fields of a change, with a value of the right type.
     pub fn read(entry: &Value, at: &str, path: &str) -> Result<Self, Vec<FieldError>> {
         let fields = ["object", "patch", "delete", "drain"];
         let set: Vec<&str> = fields
@@ -87,11 +88,11 @@ impl Step {
     /// Reads all entries of `spec.changes`.
     ///
     /// # Errors
-    /// Everything wrong with any of them.
+    /// Everything wrong with any entry, or the number of entries if there are too many.
     pub fn read_all(changes: &[Value], at: &str, path: &str) -> Result<Vec<Self>, Vec<FieldError>> {
         let (mut steps, mut errors) = (Vec::new(), Vec::new());
-        if changes.len() > MOST {
-            return Err(vec![FieldError::too_many(path, changes.len(), MOST)]);
+        if changes.len() > MAX_CHANGES {
+            return Err(vec![FieldError::too_many(path, changes.len(), MAX_CHANGES)]);
         }
         for (index, entry) in changes.iter().enumerate() {
             match Self::read(entry, at, &format!("{path}[{index}]")) {
@@ -102,7 +103,7 @@ impl Step {
         if errors.is_empty() { Ok(steps) } else { Err(errors) }
     }
 
-    /// The path of the change as a whole.
+    /// The path of the change as a whole; in a file, the path of the object's name.
     pub(crate) fn whole(&self) -> &str {
         match self.path.as_str() {
             "" => "metadata.name",
@@ -128,13 +129,13 @@ impl Step {
             ChangeKind::Object(value) | ChangeKind::Patch(value) => (value, "metadata."),
             ChangeKind::Delete(value) => (value, ""),
         };
-        let place = if metadata.is_empty() {
+        let names = if metadata.is_empty() {
             value
         } else {
             &value["metadata"]
         };
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let name = text(&place["name"]);
+        let name = text(&names["name"]);
         if name.is_empty() {
             let path = self.field(&format!("{metadata}name"));
             return Err(vec![FieldError::required(path, "a change names its object")]);
@@ -143,7 +144,7 @@ impl Step {
             return Ok(Some(config::key(&name)));
         }
         let (kind, _) = catalog.kind_of(value, &self.path)?;
-        let namespace = match (kind.info().namespaced(), text(&place["namespace"])) {
+        let namespace = match (kind.info().namespaced(), text(&names["namespace"])) {
             (false, _) => String::new(),
             (true, namespace) if namespace.is_empty() => "default".to_owned(),
             (true, namespace) => namespace,

@@ -3,17 +3,16 @@
 use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_contract::amounts::{self, AmountChange, AmountsByCluster};
 use berth_dialect_contract::difference::{self, CandidateDifference};
-use berth_dialect_contract::report::{Candidate, Entry as Listed, Places, View};
+use berth_dialect_contract::report::{Candidate, Entry as ReportEntry, Places, View};
 use berth_dialect_contract::{Decision, names};
 use serde::Serialize;
 
 use crate::snapshot::Snapshot;
 
-/// Highest number of clusters that an entry names one by one, with their reasons. The counts are of all
-/// clusters.
+/// Highest number of clusters in each list of an entry. The counts are of all clusters.
 pub const SHOWN: usize = 50;
 
-/// Verdict on a decision.
+/// Verdict on the change of a demand's clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Verdict {
     /// The demand had clusters and loses all.
@@ -39,7 +38,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The token.
+    /// The verdict as a token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -57,28 +56,28 @@ impl Verdict {
     }
 }
 
-/// Numbers of decisions by verdict.
+/// Numbers of demands by verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Had clusters and lose all.
+    /// Demands that had clusters and lose all.
     pub lost: usize,
-    /// Leave clusters and get others.
+    /// Demands that leave clusters and get others.
     pub moved: usize,
-    /// Leave clusters and get no others.
+    /// Demands that leave clusters and get no others.
     pub shrunk: usize,
-    /// Newly fit.
+    /// Demands that had no place, and get one.
     pub fits: usize,
-    /// Get more clusters.
+    /// Demands that get more clusters.
     pub grown: usize,
-    /// Keep their clusters, with other amounts.
+    /// Demands that keep their clusters, with other amounts.
     pub resized: usize,
-    /// New, with a place.
+    /// New demands with a place.
     pub bound: usize,
-    /// New, without a place.
+    /// New demands without a place.
     pub unplaced: usize,
-    /// Removed by the change.
+    /// Demands that the change removes.
     pub removed: usize,
-    /// Decided again, with the same clusters.
+    /// Demands that were decided again or requested, and keep their clusters and amounts.
     pub same: usize,
 }
 
@@ -112,7 +111,7 @@ impl Counts {
         self.same += other.same;
     }
 
-    /// Number of changed decisions.
+    /// Number of demands that change.
     #[must_use]
     pub fn changed(&self) -> usize {
         self.lost
@@ -150,9 +149,9 @@ impl DecisionText {
 pub struct Side {
     /// Outcome of the decision.
     pub outcome: &'static str,
-    /// The token.
+    /// Reason of the decision, as a token.
     pub reason: String,
-    /// The one-line summary.
+    /// One-line summary of the decision.
     pub message: String,
     /// The clusters of the demand, by the system's own names, with their amounts. They are not
     /// serialized: an entry lists the changes.
@@ -166,9 +165,8 @@ pub struct Side {
 }
 
 impl Side {
-    /// Reports the decision that made this place, instead of a later decision that finds the demand
-    /// placed.
-    pub(super) fn say(&mut self, text: &DecisionText) {
+    /// Sets the text of the decision that made the place. (A later decision only finds the demand placed.)
+    pub(super) fn set_text(&mut self, text: &DecisionText) {
         self.outcome = text.outcome;
         self.reason.clone_from(&text.reason);
         self.message.clone_from(&text.message);
@@ -248,7 +246,7 @@ pub fn verdict(before: Option<&AmountsByCluster>, after: Option<&AmountsByCluste
     }
 }
 
-/// One decision that changes.
+/// The difference between two states of one demand.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
@@ -299,10 +297,10 @@ impl Entry {
     ) -> Self {
         let none = AmountsByCluster::new();
         let clusters_of = |side: Option<&DemandState<'_>>| side.map_or(&none, |side| &side.clusters).clone();
-        let (was, is) = (clusters_of(before.as_ref()), clusters_of(after.as_ref()));
-        let (left, joined) = (amounts::only(&was, &is), amounts::only(&is, &was));
-        let resized = amounts::resized(&was, &is);
-        let other = resized.iter().map(|entry| entry.cluster_name.as_str());
+        let (old, new) = (clusters_of(before.as_ref()), clusters_of(after.as_ref()));
+        let (left, joined) = (amounts::only(&old, &new), amounts::only(&new, &old));
+        let resized = amounts::resized(&old, &new);
+        let resized_names = resized.iter().map(|entry| entry.cluster_name.as_str());
         let first = |names: &[&'_ str]| -> Vec<String> {
             let names = names.iter().take(SHOWN);
             names.map(|&name| name.to_owned()).collect()
@@ -313,7 +311,7 @@ impl Entry {
             .chain(joined.iter().take(SHOWN))
             .copied()
             .collect();
-        let concerned: Vec<&str> = concerned.into_iter().chain(other.take(SHOWN)).collect();
+        let concerned: Vec<&str> = concerned.into_iter().chain(resized_names.take(SHOWN)).collect();
         let report = |side: Option<&DemandState<'_>>| {
             side.map_or(Vec::new(), |side| {
                 candidates(side.snapshot, side.decision, &concerned)
@@ -374,7 +372,8 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// The candidates with these names in the report on `decision`, if the decision considered them.
+/// The candidates named in `names` from the report on `decision`; none if the decision considered no
+/// candidates.
 #[must_use]
 pub fn candidates(snapshot: &Snapshot, decision: &Decision, names: &[&str]) -> Vec<Candidate> {
     if names.is_empty() {
@@ -395,6 +394,6 @@ pub fn candidates(snapshot: &Snapshot, decision: &Decision, names: &[&str]) -> V
     names
         .iter()
         .filter_map(|name| inventory.candidate(name))
-        .map(|candidate| view.candidate(Listed::Target(candidate), true))
+        .map(|candidate| view.candidate(ReportEntry::Target(candidate), true))
         .collect()
 }

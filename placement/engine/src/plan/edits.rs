@@ -33,12 +33,12 @@ pub fn apply(
         catalog,
         now,
         changed_by: BTreeMap::new(),
-        by: 0,
+        current: 0,
         suggested: false,
     };
     let mut problems = Vec::new();
     for (index, step) in steps.iter().enumerate() {
-        editor.by = index;
+        editor.current = index;
         if let Err(errors) = editor.step(step, steps) {
             problems.extend(errors.into_iter().map(|error| Problem {
                 at: step.at.clone(),
@@ -60,10 +60,10 @@ pub fn apply(
     }
 }
 
-/// The objects that `step` changes in `worlds`; none for a drain of an unknown cluster.
+/// The objects that `step` changes in `worlds`; none for a drain of an unknown or ambiguous cluster.
 ///
 /// # Errors
-/// When something is missing or unknown.
+/// When the change has no name of an object, or an unknown kind.
 pub fn changed(
     worlds: &[World],
     catalog: &Catalog,
@@ -85,11 +85,11 @@ struct Editor<'a> {
     worlds: &'a mut [World],
     catalog: &'a Catalog,
     now: Timestamp,
-    /// The step that changed each object.
+    /// Index of the step that changed each object.
     changed_by: BTreeMap<Key, usize>,
-    /// The step that is applied.
-    by: usize,
-    /// Whether a name was already suggested, for which every target is compared.
+    /// Index of the step that is applied.
+    current: usize,
+    /// Whether a name was already suggested. A suggestion is expensive, since it compares every target.
     suggested: bool,
 }
 
@@ -108,13 +108,13 @@ impl Editor<'_> {
             ChangeKind::Object(value) => {
                 let mut value = value.clone();
                 if let Some(stored) = self.stored(&key) {
-                    leave(&mut value, &stored.parse());
+                    keep_absent(&mut value, &stored.parse());
                 }
                 self.put(&key, step, value)
             }
             ChangeKind::Patch(patch) => self.merge(&key, step, patch),
             ChangeKind::Delete(_) => {
-                self.unused(&key, step)?;
+                self.check_unused(&key, step)?;
                 self.delete(&key, step)
             }
             ChangeKind::Drain(_) => Ok(()),
@@ -123,8 +123,8 @@ impl Editor<'_> {
 
     /// Checks that only one step changes the object `key`.
     fn claim(&mut self, key: &Key, step: &Step, all: &[Step]) -> Result<(), Errors> {
-        let first = *self.changed_by.entry(key.clone()).or_insert(self.by);
-        if first == self.by {
+        let first = *self.changed_by.entry(key.clone()).or_insert(self.current);
+        if first == self.current {
             return Ok(());
         }
         let field = match step.what {
@@ -169,7 +169,7 @@ impl Editor<'_> {
 
     /// Checks that the object is not in use: a server would refuse its deletion, and a plan of the
     /// deletion would be wrong.
-    fn unused(&self, key: &Key, step: &Step) -> Result<(), Errors> {
+    fn check_unused(&self, key: &Key, step: &Step) -> Result<(), Errors> {
         for world in &*self.worlds {
             let snapshot = world.snapshot();
             let guarded = snapshot.dialect.guarded().protects.iter();
@@ -250,7 +250,7 @@ impl Editor<'_> {
             .iter()
             .map(|world| world.snapshot().dialect.name())
             .collect();
-        let Some(place) = names.iter().position(|name| **name == *key.name) else {
+        let Some(index) = names.iter().position(|name| **name == *key.name) else {
             let field = step.field("metadata.name");
             return Err(vec![FieldError::not_supported(
                 field,
@@ -259,7 +259,7 @@ impl Editor<'_> {
             )]);
         };
         let path = step.field(&format!("spec.{}", key.name));
-        let world = &mut self.worlds[place];
+        let world = &mut self.worlds[index];
         world.configure(&value["spec"][&*key.name], &path)?;
         world
             .go_by(RulesChoice::of(value))
@@ -276,7 +276,7 @@ impl Editor<'_> {
                 0 => {
                     let mut error = FieldError::not_found(step.whole(), target);
                     if !std::mem::replace(&mut self.suggested, true) {
-                        error.detail = suggested(self.worlds, target);
+                        error.detail = suggestion(self.worlds, target);
                     }
                     error
                 }
@@ -331,11 +331,11 @@ fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
 }
 
 /// Highest number of targets that a sentence names.
-const NAMED: usize = 5;
+const MAX_NAMES: usize = 5;
 
-/// Targets with names similar to `target`, which does not exist.
-fn suggested(worlds: &[World], target: &str) -> String {
-    let mut some = Vec::new();
+/// Hint about `target`, which does not exist: a target with a similar name, or else some of all targets.
+fn suggestion(worlds: &[World], target: &str) -> String {
+    let mut listed = Vec::new();
     let mut count = 0;
     for world in worlds {
         let snapshot = world.snapshot();
@@ -347,15 +347,15 @@ fn suggested(worlds: &[World], target: &str) -> String {
                 return format!("did you mean {full}?");
             }
             count += 1;
-            if some.len() < NAMED {
-                some.push(full);
+            if listed.len() < MAX_NAMES {
+                listed.push(full);
             }
         }
     }
-    match count - some.len() {
-        _ if some.is_empty() => "there are no clusters".to_owned(),
-        0 => format!("there are {}", some.join(", ")),
-        more => format!("there are {} and {more} more", some.join(", ")),
+    match count - listed.len() {
+        _ if listed.is_empty() => "there are no clusters".to_owned(),
+        0 => format!("there are {}", listed.join(", ")),
+        more => format!("there are {} and {more} more", listed.join(", ")),
     }
 }
 
@@ -402,7 +402,7 @@ fn key_text(key: &Key) -> String {
 }
 
 /// Keeps stored fields that a manifest does not have, and that a server would not remove.
-fn leave(value: &mut Value, stored: &Value) {
+fn keep_absent(value: &mut Value, stored: &Value) {
     if let Some(status) = stored.get("status")
         && value.get("status").is_none()
     {
@@ -415,7 +415,7 @@ fn leave(value: &mut Value, stored: &Value) {
     }
 }
 
-/// Copies `metadata.<field>` from the stored object.
+/// Sets `metadata.<field>` to the stored value, or removes it where no value is stored.
 fn keep(value: &mut Value, stored: &Value, field: &str) {
     let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;
@@ -426,7 +426,8 @@ fn keep(value: &mut Value, stored: &Value, field: &str) {
     };
 }
 
-/// All fields but metadata and status: the part that `metadata.generation` counts.
+/// All fields but apiVersion, kind, metadata and status: a change of these fields raises
+/// `metadata.generation`.
 pub(crate) fn substance(value: &Value) -> Vec<(&String, &Value)> {
     let fields = value.as_object().into_iter().flatten();
     fields

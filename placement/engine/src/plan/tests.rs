@@ -222,7 +222,7 @@ fn bad_changes_are_refused_each_with_its_place() {
 
 #[test]
 fn more_changes_than_a_plan_may_have_are_refused_at_once() {
-    let changes = vec![json!({"drain": "a"}); change::MOST + 1];
+    let changes = vec![json!({"drain": "a"}); change::MAX_CHANGES + 1];
     let problem = steps(&changes).unwrap_err();
     assert!(
         problem.contains("spec.changes: Too many: 5001: must have at most 5000 items"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use berth_apimachinery::{FieldError, Key};
 use berth_dialect_contract::{Dialect, names};
 
-/// An object that would be placed, but that no server would accept. Nothing is decided about it.
+/// An object that would be placed, but that no server would accept. It gets no decision.
 #[derive(Clone)]
 pub struct Aside {
     /// The dialect of the object.

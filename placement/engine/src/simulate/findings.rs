@@ -5,22 +5,23 @@ use std::fmt;
 
 use crate::fault::Problem;
 
-/// Findings about the input of a simulation, in spite of which it continues.
+/// Findings about the input of a simulation. The simulation continues in spite of them.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Reasons why objects were set aside, and problems of other objects.
     pub problems: Vec<Problem>,
-    /// Unknown and duplicate fields.
+    /// Unknown and duplicate fields, by kind, and by problem and path.
     pub surplus: BTreeMap<(String, String), Surplus>,
     /// The objects that no dialect reads, by kind.
     pub unread: BTreeMap<String, Unread>,
     /// Configurations that have no effect because of others, in words.
     pub unused: Vec<String>,
-    /// Warnings about valid settings in configurations that are surely not intended.
+    /// Warnings about valid settings in configurations that are surely not intended, and about kinds that are
+    /// read with a group of other releases.
     pub doubtful: Vec<String>,
 }
 
-/// An unread field of a kind, in any object.
+/// An unknown or duplicate field of a kind, in any number of objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surplus {
     /// Place of the first object with the field.
@@ -48,7 +49,7 @@ impl fmt::Display for Surplus {
 pub struct Unread {
     /// Number of objects.
     pub count: usize,
-    /// Whether Berth serves the group of the kind.
+    /// Whether the catalog has kinds of the group.
     pub near: bool,
     /// Hint at a similar kind or other versions.
     pub hint: Option<String>,
@@ -57,7 +58,8 @@ pub struct Unread {
 }
 
 impl Findings {
-    /// Whether there is a finding for which `--strict` fails: all but kinds of unrelated groups.
+    /// Whether there is a finding for which `--strict` fails: a problem, a surplus field, or an unread kind
+    /// of a known group or with a hint.
     #[must_use]
     pub fn any(&self) -> bool {
         !self.problems.is_empty()
@@ -76,7 +78,7 @@ impl Findings {
 
     /// Records a surplus field of a `kind`. Of many objects with the field, the first one is reported.
     pub(super) fn surplus(&mut self, kind: &str, path: &str, at: &str, word: &str) {
-        let key = (kind.to_owned(), format!("{word} {}", anywhere(path)));
+        let key = (kind.to_owned(), format!("{word} {}", without_indices(path)));
         let what = || format!("{kind}: {word} field \"{path}\"");
         let surplus = self.surplus.entry(key).or_insert_with(|| Surplus {
             at: at.to_owned(),
@@ -88,17 +90,17 @@ impl Findings {
 }
 
 /// A path without the indices of items.
-fn anywhere(path: &str) -> String {
+fn without_indices(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
-    let mut within = false;
-    for letter in path.chars() {
-        match letter {
-            '[' => within = true,
-            ']' => within = false,
-            _ if within && letter.is_ascii_digit() => continue,
+    let mut in_brackets = false;
+    for character in path.chars() {
+        match character {
+            '[' => in_brackets = true,
+            ']' => in_brackets = false,
+            _ if in_brackets && character.is_ascii_digit() => continue,
             _ => {}
         }
-        text.push(letter);
+        text.push(character);
     }
     text
 }

@@ -40,8 +40,8 @@ pub(super) fn load(
     for input in inputs {
         loader.take(input);
     }
-    for configured in configurations {
-        loader.fall_back(&configured);
+    for configuration in configurations {
+        loader.fall_back(&configuration);
     }
     loader.add_built_in();
     loader.complete_new();
@@ -94,7 +94,7 @@ impl Loader<'_> {
             return self.take_configuration(at, value);
         }
         if !kind.is_empty() && !api_version.is_empty() && self.catalog.find(&api_version, &kind).is_none() {
-            return self.pass_over(&api_version, &kind);
+            return self.count_unknown_kind(&api_version, &kind);
         }
         self.note_other_group(&api_version, &kind, &at);
         let name = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
@@ -103,13 +103,13 @@ impl Loader<'_> {
             name: name("name"),
             api_version: api_version.clone(),
         };
-        let judged = self.catalog.judge(value, "", self.now);
-        if self.passed_by(&api_version, &kind) {
+        let verdict = self.catalog.judge(value, "", self.now);
+        if self.is_unread(&api_version, &kind) {
             // The content of such an object is not validated here.
             self.simulation.findings.unread(kind);
             if let Ok(WriteVerdict {
                 key, object, errors, ..
-            }) = judged
+            }) = verdict
                 && errors.is_empty()
                 && self.places.insert(key.clone(), at).is_none()
             {
@@ -126,12 +126,12 @@ impl Loader<'_> {
             }
             return;
         }
-        match judged {
+        match verdict {
             Err(errors) => {
                 self.set_aside(&at, &kind, errors.clone());
                 self.note_aside(at, &names, &kind, errors);
             }
-            Ok(judged) => self.put(at, judged, kind, &names),
+            Ok(verdict) => self.put(at, verdict, kind, &names),
         }
     }
 
@@ -153,15 +153,15 @@ impl Loader<'_> {
     }
 
     /// Records that an object is not placed, if its kind is one that is placed.
-    fn note_aside(&mut self, at: String, given: &ObjectNames, kind: &str, errors: Vec<FieldError>) {
-        let Some((known, _)) = self.catalog.find(&given.api_version, kind) else {
+    fn note_aside(&mut self, at: String, names: &ObjectNames, kind: &str, errors: Vec<FieldError>) {
+        let Some((known, _)) = self.catalog.find(&names.api_version, kind) else {
             return;
         };
         let resource = known.stored_in();
-        let Some((dialect, demand)) = self.placed(resource) else {
+        let Some((dialect, demand)) = self.placing_dialect(resource) else {
             return;
         };
-        let namespace = match (known.info().namespaced(), given.namespace.as_str()) {
+        let namespace = match (known.info().namespaced(), names.namespace.as_str()) {
             (false, _) => "",
             (true, "") => "default",
             (true, namespace) => namespace,
@@ -169,8 +169,8 @@ impl Loader<'_> {
         let demand_kind = demand.kind;
         self.simulation.aside.push(Aside {
             dialect: Arc::clone(dialect),
-            demand: Key::new(resource, namespace, &given.name),
-            api_version: given.api_version.clone(),
+            demand: Key::new(resource, namespace, &names.name),
+            api_version: names.api_version.clone(),
             kind: demand_kind,
             at,
             errors,
@@ -178,7 +178,7 @@ impl Loader<'_> {
     }
 
     /// The dialect that places objects of `resource`, and its description of them.
-    fn placed(&self, resource: GroupResource) -> Option<(&Arc<dyn Dialect>, &'static DemandKind)> {
+    fn placing_dialect(&self, resource: GroupResource) -> Option<(&Arc<dyn Dialect>, &'static DemandKind)> {
         self.dialects.iter().find_map(|dialect| {
             let mut demands = dialect.demands().iter();
             Some((dialect, demands.find(|demand| demand.resource == resource)?))
@@ -198,7 +198,7 @@ impl Loader<'_> {
                     continue;
                 }
                 match self.catalog.judge(value, "", self.now) {
-                    Ok(judged) => self.put_built_in(&judged),
+                    Ok(verdict) => self.put_built_in(&verdict),
                     Err(errors) => self.report(&key.to_string(), errors),
                 }
             }
@@ -235,7 +235,7 @@ impl Loader<'_> {
 
     /// The object at `key` with the fields that a server sets, if any.
     fn completed(&mut self, key: &Key, object: &Object) -> Option<Arc<Object>> {
-        let (dialect, _) = self.placed(key.resource)?;
+        let (dialect, _) = self.placing_dialect(key.resource)?;
         let name = dialect.name();
         if !dialect.guarded().completes.contains(&key.resource) {
             return None;
@@ -264,7 +264,7 @@ impl Loader<'_> {
             if !self.new.contains(key) {
                 continue;
             }
-            let Some((dialect, _)) = self.placed(key.resource) else {
+            let Some((dialect, _)) = self.placing_dialect(key.resource) else {
                 continue;
             };
             let world = self.simulation.world(dialect.name());
@@ -340,8 +340,8 @@ impl Loader<'_> {
         );
     }
 
-    /// Whether no dialect reads or serves objects of a kind that is in the catalog.
-    fn passed_by(&self, api_version: &str, kind: &str) -> bool {
+    /// Whether the catalog has the kind, but no dialect serves it and no decision reads it.
+    fn is_unread(&self, api_version: &str, kind: &str) -> bool {
         let Some((kind, _)) = self.catalog.find(api_version, kind) else {
             return false;
         };
@@ -358,7 +358,7 @@ impl Loader<'_> {
 
     /// Counts an object of a kind that is not in the catalog: systems have more kinds than scheduling
     /// reads.
-    fn pass_over(&mut self, api_version: &str, kind: &str) {
+    fn count_unknown_kind(&mut self, api_version: &str, kind: &str) {
         let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let full = format!("{kind}.{group}");
         let unread = self
@@ -371,14 +371,14 @@ impl Loader<'_> {
         }
     }
 
-    fn put(&mut self, at: String, judged: WriteVerdict, kind: String, given: &ObjectNames) {
+    fn put(&mut self, at: String, verdict: WriteVerdict, kind: String, names: &ObjectNames) {
         let WriteVerdict {
             key,
             object,
             is_new,
             unknown,
             errors,
-        } = judged;
+        } = verdict;
         if let Some(first) = self.places.get(&key) {
             let mut error = FieldError::duplicate("metadata.name", key.name.to_string());
             error.detail = format!("the same object is in {first}");
@@ -394,11 +394,11 @@ impl Loader<'_> {
             let full = format!("{kind}.{}", key.resource.group);
             self.simulation.findings.unread(full).counterpart = counterpart;
         }
-        if self.placed(key.resource).is_some() {
+        if self.placing_dialect(key.resource).is_some() {
             if !errors.is_empty() {
                 // No server of Berth would store the object, so that it is not placed.
                 self.set_aside(&at, &kind, errors.clone());
-                return self.note_aside(at, given, &kind, errors);
+                return self.note_aside(at, names, &kind, errors);
             }
             self.new.extend(is_new.then(|| key.clone()));
         }
@@ -446,14 +446,14 @@ impl Loader<'_> {
                 self.go_by(&at, &*dialect, rules);
                 match self.catalog.judge(value, "", self.now) {
                     Err(errors) => self.report(&at, errors),
-                    Ok(judged) => {
-                        for path in &judged.unknown {
+                    Ok(verdict) => {
+                        for path in &verdict.unknown {
                             self.simulation
                                 .findings
                                 .surplus(config::KIND, path, &at, "unknown");
                         }
-                        self.report(&at, judged.errors);
-                        self.simulation.objects.push((judged.key, judged.object));
+                        self.report(&at, verdict.errors);
+                        self.simulation.objects.push((verdict.key, verdict.object));
                     }
                 }
             }
@@ -461,12 +461,12 @@ impl Loader<'_> {
     }
 
     /// Applies a configuration where none is stored.
-    fn fall_back(&mut self, configured: &DefaultConfiguration) {
-        let dialect = &*configured.dialect;
+    fn fall_back(&mut self, configuration: &DefaultConfiguration) {
+        let dialect = &*configuration.dialect;
         match self.places.get(&config::key(dialect.name())) {
             None => {
-                self.configure("", dialect, &configured.spec, ("", configured.rules));
-                self.go_by("", dialect, configured.rules);
+                self.configure("", dialect, &configuration.spec, ("", configuration.rules));
+                self.go_by("", dialect, configuration.rules);
             }
             Some(at) => self.simulation.findings.unused.push(format!(
                 "--config of {} has no effect: a {} of it is in {at}",
@@ -507,7 +507,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Reports why an object is in no world.
+    /// Reports that an object is set aside, with the reasons.
     fn set_aside(&mut self, at: &str, kind: &str, errors: Vec<FieldError>) {
         let kind = if kind.is_empty() { "an object" } else { kind };
         self.report(&format!("{kind} is set aside: {at}"), errors);

@@ -61,7 +61,7 @@ impl World {
     }
 
     fn is_answered(&self, name: &str, since: Revision) -> bool {
-        self.engine.answered("toy", &toy(name).0, since).is_some()
+        self.engine.recent_answer("toy", &toy(name).0, since).is_some()
     }
 }
 

@@ -10,7 +10,7 @@ use berth_dialect_contract::{Context, Objects, Reconciler};
 use super::World;
 
 /// Highest number of steps for one key.
-const MOST: u32 = 8;
+const MAX_STEPS: u32 = 8;
 
 /// Due keys of reconcilers, while they are recorded.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ impl World {
         self.extend_due(|reconciler, context| reconciler.all(context));
     }
 
-    /// Records the keys that the past `change` makes due.
+    /// Records the keys that `change`, which is already applied, makes due.
     pub(super) fn note(&mut self, change: &Change) {
         self.extend_due(|reconciler, context| reconciler.due(change, context));
     }
@@ -77,11 +77,11 @@ impl World {
     /// When a written object is invalid, which is an error of the dialect.
     pub(crate) fn carry_out(&mut self) -> Result<BTreeSet<Key>, DraftError> {
         let mut written = BTreeSet::new();
-        let mut times: BTreeMap<(usize, Key), u32> = BTreeMap::new();
+        let mut attempts: BTreeMap<(usize, Key), u32> = BTreeMap::new();
         while let Some(turn) = self.next_turn() {
-            let tried = times.entry(turn.due.clone()).or_default();
-            *tried += 1;
-            if *tried > MOST {
+            let count = attempts.entry(turn.due.clone()).or_default();
+            *count += 1;
+            if *count > MAX_STEPS {
                 continue;
             }
             let step = turn.reconciler.step(&turn.due.1, &self.context(turn.now));

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use berth_apimachinery::{Revision, Timestamp};
 
-use super::{LONG, Note, SOON, within};
+use super::{MAX_DELAY, MAX_WAIT, Note, within};
 
 /// Maximal number of notes of one kind for each decision.
-pub(super) const EACH: usize = 4;
+pub(super) const MAX_NOTES: usize = 4;
 
 /// The changes that made a decision due.
 #[derive(Clone, Debug, Default)]
@@ -28,8 +28,8 @@ struct DueNote {
 impl DueNote {
     /// Whether the note is not needed any more.
     fn is_over(&self, now: Timestamp) -> bool {
-        let decided = self.decided.is_some_and(|at| !within(at, now, SOON));
-        decided || !within(self.note.at, now, LONG)
+        let decided = self.decided.is_some_and(|at| !within(at, now, MAX_DELAY));
+        decided || !within(self.note.at, now, MAX_WAIT)
     }
 
     fn revision(&self) -> Revision {
@@ -39,7 +39,7 @@ impl DueNote {
 
 impl Dues {
     pub(super) fn add(&mut self, note: Note) {
-        if self.notes.len() >= EACH
+        if self.notes.len() >= MAX_NOTES
             && let Some(oldest) = self.notes.pop_front()
         {
             self.before += u64::from(oldest.decided.is_none());
@@ -55,11 +55,11 @@ impl Dues {
         Some((found.note.clone(), self.waiting_before(found)))
     }
 
-    /// The newest `wanted` change that existed at `seen`, or else the first `wanted` change after it, and the
-    /// number of earlier changes that waited for the same decision.
-    pub(super) fn seen(
+    /// The newest `wanted` change that existed at `seen_at`, or else the first `wanted` change after it, and
+    /// the number of earlier changes that waited for the same decision.
+    pub(super) fn newest_at(
         &self,
-        seen: Timestamp,
+        seen_at: Timestamp,
         now: Timestamp,
         wanted: impl Fn(&Note) -> bool,
     ) -> Option<(Note, u64)> {
@@ -67,7 +67,7 @@ impl Dues {
             .notes
             .iter()
             .filter(|due| !due.is_over(now) && wanted(&due.note));
-        let found = last_by(&mut alive.clone(), seen, |due| due.note.at).or_else(|| alive.next())?;
+        let found = last_by(&mut alive.clone(), seen_at, |due| due.note.at).or_else(|| alive.next())?;
         Some((found.note.clone(), self.waiting_before(found)))
     }
 
@@ -110,16 +110,16 @@ pub(super) struct Views(VecDeque<Note>);
 
 impl Views {
     pub(super) fn add(&mut self, note: Note) {
-        if self.0.len() >= EACH {
+        if self.0.len() >= MAX_NOTES {
             self.0.pop_front();
         }
         self.0.push_back(note);
     }
 
-    /// The newest `wanted` change that existed at `seen`, or else the first `wanted` change after it.
-    pub(super) fn seen(&self, seen: Timestamp, wanted: impl Fn(&Note) -> bool) -> Option<Note> {
+    /// The newest `wanted` change that existed at `seen_at`, or else the first `wanted` change after it.
+    pub(super) fn newest_at(&self, seen_at: Timestamp, wanted: impl Fn(&Note) -> bool) -> Option<Note> {
         let mut all = self.0.iter().filter(|note| wanted(note));
-        last_by(&mut all.clone(), seen, |note| note.at)
+        last_by(&mut all.clone(), seen_at, |note| note.at)
             .or_else(|| all.next())
             .cloned()
     }
@@ -129,7 +129,7 @@ impl Views {
     }
 
     pub(super) fn drop_over(&mut self, now: Timestamp) {
-        self.0.retain(|note| within(note.at, now, SOON));
+        self.0.retain(|note| within(note.at, now, MAX_DELAY));
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -137,11 +137,11 @@ impl Views {
     }
 }
 
-/// The last of `notes` that existed at `seen`.
+/// The last of `notes` that existed at `seen_at`.
 fn last_by<T>(
     notes: &mut impl DoubleEndedIterator<Item = T>,
-    seen: Timestamp,
+    seen_at: Timestamp,
     at: impl Fn(&T) -> Timestamp,
 ) -> Option<T> {
-    notes.rev().find(|note| at(note) <= seen)
+    notes.rev().find(|note| at(note) <= seen_at)
 }

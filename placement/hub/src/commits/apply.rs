@@ -7,7 +7,7 @@ use berth_apimachinery::{Key, Object, Revision};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{HubCommitter, refused};
+use super::{HubCommitter, refusal};
 use crate::wire::{self, Ask};
 
 /// A configuration to apply.
@@ -23,18 +23,19 @@ pub struct ApplyRequest<'a> {
     pub subresource: &'static str,
     /// Configuration of the object.
     pub config: &'a Value,
-    /// The revision of the copy that the decision read; `None` where the object must not exist yet.
+    /// The revision of the copy that the decision read; `None` where the object did not exist.
     pub base: Option<Revision>,
 }
 
 impl HubCommitter {
     /// Applies a configuration to the object as the decision read it, and returns the copy after the write.
-    /// The apply takes over fields of other managers in an existing object. An object that was created since
-    /// the decision is left alone, unless it is equal.
+    /// The apply takes over fields of other managers in an existing object. If another client has created the
+    /// object since the decision, the apply takes over no fields, and conflicts with other values of that
+    /// client.
     ///
     /// # Errors
     /// When the object has changed, or the hub refuses the configuration.
-    pub async fn apply(&self, wanted: ApplyRequest<'_>) -> Result<Arc<Object>, CommitError> {
+    pub async fn apply(&self, request: ApplyRequest<'_>) -> Result<Arc<Object>, CommitError> {
         let ApplyRequest {
             actor,
             manager,
@@ -42,7 +43,7 @@ impl HubCommitter {
             subresource,
             config,
             base,
-        } = wanted;
+        } = request;
         let mut object = config.clone();
         let write = Write {
             verb: base.map_or(Verb::Create, |_| Verb::Update),
@@ -59,23 +60,27 @@ impl HubCommitter {
             object["metadata"]["resourceVersion"] = json!(version);
         }
         let api_version = config["apiVersion"].as_str().unwrap_or_default();
-        let one = wire::object(api_version, key);
-        let part = if subresource.is_empty() {
+        let object_path = wire::object(api_version, key);
+        let segment = if subresource.is_empty() {
             String::new()
         } else {
             format!("/{subresource}")
         };
         let ask = Ask {
             method: Method::PATCH,
-            path: &format!("{one}{part}?fieldManager={manager}&force={}", base.is_some()),
+            path: &format!(
+                "{object_path}{segment}?fieldManager={manager}&force={}",
+                base.is_some()
+            ),
             actor,
             body: Some(&object),
         };
-        match self.wire.apply(ask).await.map_err(refused) {
+        match self.wire.apply(ask).await.map_err(refusal) {
             Ok(answer) => self.result(&write, &answer, false).await,
             Err(error) => {
                 if error.why.is_moved() {
-                    self.learn(&write, version.as_deref(), error.why).await;
+                    self.wait_for_conflict(&write, version.as_deref(), error.why)
+                        .await;
                 }
                 Err(error)
             }

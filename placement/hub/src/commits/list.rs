@@ -23,9 +23,9 @@ enum WriteOutcome<'a> {
 /// Progress of a list.
 struct Progress<'a> {
     commit: &'a Commit,
-    done: Vec<WriteOutcome<'a>>,
-    /// The hub's resourceVersion of objects written there.
-    written: HashMap<&'a Key, String>,
+    outcomes: Vec<WriteOutcome<'a>>,
+    /// The hub's resourceVersions of the objects that were written there.
+    versions: HashMap<&'a Key, String>,
     /// Keys that were created.
     created: BTreeSet<&'a Key>,
     /// Guards that writes to Berth's own store still need.
@@ -36,8 +36,8 @@ impl<'a> Progress<'a> {
     fn of(commit: &'a Commit) -> Self {
         Self {
             commit,
-            done: Vec::new(),
-            written: HashMap::new(),
+            outcomes: Vec::new(),
+            versions: HashMap::new(),
             created: BTreeSet::new(),
             guards: Vec::new(),
         }
@@ -53,7 +53,7 @@ impl<'a> Progress<'a> {
 #[async_trait]
 impl Committer for HubCommitter {
     async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError> {
-        if commit.writes.iter().any(|write| self.is_hubs(write)) {
+        if commit.writes.iter().any(|write| self.is_for_hub(write)) {
             self.carry_out(&commit).await
         } else {
             self.own.commit(commit).await
@@ -64,23 +64,23 @@ impl Committer for HubCommitter {
 impl HubCommitter {
     async fn carry_out(&self, commit: &Commit) -> Result<Vec<Arc<Object>>, CommitError> {
         self.check(&commit.guards)?;
-        let _making = self.fences.make(&commit.writes);
+        let _in_progress = self.fences.announce(&commit.writes);
         if !commit.dry_run {
             self.pass(commit).await?;
         }
         let mut progress = Progress::of(commit);
         progress.guards = self.own_guards(commit);
-        let outcome = self.make_all(&mut progress).await;
+        let result = self.make_all(&mut progress).await;
         // Wait for the copies of completed writes even where the rest is refused: the next decision has
         // to count them.
         let mut objects = Vec::new();
-        for done in progress.done {
-            objects.push(match done {
+        for outcome in progress.outcomes {
+            objects.push(match outcome {
                 WriteOutcome::There(write, answer) => self.result(write, &answer, commit.dry_run).await?,
                 WriteOutcome::Here(object) => object,
             });
         }
-        outcome.map(|()| objects)
+        result.map(|()| objects)
     }
 
     /// The guards for Berth's own store: all except the guards of copies, which the writes to the hub
@@ -98,9 +98,9 @@ impl HubCommitter {
         let commit = progress.commit;
         let runs = commit
             .writes
-            .chunk_by(|one, next| self.is_hubs(one) == self.is_hubs(next));
+            .chunk_by(|one, next| self.is_for_hub(one) == self.is_for_hub(next));
         for run in runs {
-            if run.iter().any(|write| self.is_hubs(write)) {
+            if run.iter().any(|write| self.is_for_hub(write)) {
                 for write in run {
                     self.make_there(progress, write).await?;
                 }
@@ -116,11 +116,11 @@ impl HubCommitter {
         let commit = progress.commit;
         if progress.is_moot(write) {
             progress
-                .done
+                .outcomes
                 .push(WriteOutcome::There(write, write.object.clone()));
             return Ok(());
         }
-        let version = match (write.verb, progress.written.get(&write.key)) {
+        let version = match (write.verb, progress.versions.get(&write.key)) {
             (Verb::Create, _) => {
                 progress.created.insert(&write.key);
                 None
@@ -132,12 +132,12 @@ impl HubCommitter {
         let answer = self
             .make(commit.actor, write, version.as_deref(), commit.dry_run)
             .await?;
-        if let Err(overruled) = self.stands(commit, write, &before, &answer).await {
+        if let Err(overruled) = self.check_result(commit, write, &before, &answer).await {
             // Wait for the copy of the object that stays on the hub, as after a write.
             let remaining = overruled
-                .left
+                .remaining
                 .map(|remaining| WriteOutcome::There(write, remaining));
-            progress.done.extend(remaining);
+            progress.outcomes.extend(remaining);
             return Err(overruled.error);
         }
         let result = match write.verb {
@@ -148,18 +148,18 @@ impl HubCommitter {
             return result.map_err(CommitError::from);
         }
         if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
-            progress.written.insert(&write.key, version.to_owned());
+            progress.versions.insert(&write.key, version.to_owned());
         }
         // The object is on the hub: wait for its copy, even if it is unknown whether the object may
         // stay.
-        progress.done.push(WriteOutcome::There(write, answer));
+        progress.outcomes.push(WriteOutcome::There(write, answer));
         result.map_err(CommitError::from)
     }
 
     /// The object that `write` changes: the result of an earlier write of the list, or the copy; null
     /// for a new object.
     fn before(&self, progress: &Progress<'_>, write: &Write) -> Value {
-        let earlier = progress.done.iter().rev().find_map(|outcome| match outcome {
+        let earlier = progress.outcomes.iter().rev().find_map(|outcome| match outcome {
             WriteOutcome::There(earlier, answer) if earlier.key == write.key => Some(answer.clone()),
             _ => None,
         });
@@ -191,7 +191,7 @@ impl HubCommitter {
                 stored.next()
             };
             let object = object.map_or_else(|| self.unstored(&write.object), Ok)?;
-            progress.done.push(WriteOutcome::Here(object));
+            progress.outcomes.push(WriteOutcome::Here(object));
         }
         let created = run.iter().filter(|write| write.verb == Verb::Create);
         progress.created.extend(created.map(|write| &write.key));

@@ -14,8 +14,8 @@ use crate::wire::{self, Ask};
 
 /// A write whose content the hub changed.
 pub(super) struct OverruledWrite {
-    /// The hub's present object; `None` where a created object was deleted again.
-    pub(super) left: Option<Value>,
+    /// The hub's present object; `None` where a created object was deleted again, and in a dry run.
+    pub(super) remaining: Option<Value>,
     /// The refusal, with a message about the changes.
     pub(super) error: CommitError,
 }
@@ -23,17 +23,17 @@ pub(super) struct OverruledWrite {
 impl HubCommitter {
     /// Checks that `answer` is the result of `write` on `before` (null for a new object). Differences
     /// are reverted, as far as the hub allows it.
-    pub(super) async fn stands(
+    pub(super) async fn check_result(
         &self,
         commit: &Commit,
         write: &Write,
         before: &Value,
         answer: &Value,
     ) -> Result<(), Box<OverruledWrite>> {
-        let Some(path) = changed(write, before, answer) else {
+        let Some(path) = difference(write, before, answer) else {
             return Ok(());
         };
-        let (left, outcome) = match commit.dry_run {
+        let (remaining, outcome) = match commit.dry_run {
             true => (None, "this was a dry run".to_owned()),
             false => self.undo(commit.actor, write, before, answer).await,
         };
@@ -47,7 +47,7 @@ impl HubCommitter {
         let status = Status::forbidden(write.key.resource, &write.key.name, &error.to_string());
         let status = status.with_cause(error.kind.reason(), error.message(), &error.path);
         Err(Box::new(OverruledWrite {
-            left,
+            remaining,
             error: CommitError::new(WriteRefusal::Overruled, status),
         }))
     }
@@ -74,7 +74,7 @@ impl HubCommitter {
             };
         }
         match self.put_back(actor, write, before, answer).await {
-            Ok(now) if changed_back(write, before, answer, &now) => {
+            Ok(now) if is_reverted(write, before, answer, &now) => {
                 (Some(now), "it was put back as it was".to_owned())
             }
             Ok(now) => (
@@ -96,11 +96,14 @@ impl HubCommitter {
         let mut object = before.clone();
         object["metadata"]["resourceVersion"] = answer["metadata"]["resourceVersion"].clone();
         let api_version = before["apiVersion"].as_str().unwrap_or_default();
-        let subresource = self.served(api_version, write).await.map_err(Status::from)?;
-        let one = wire::object(api_version, &write.key);
+        let subresource = self
+            .subresource_path(api_version, write)
+            .await
+            .map_err(Status::from)?;
+        let object_path = wire::object(api_version, &write.key);
         let ask = Ask {
             method: Method::PUT,
-            path: &format!("{one}{subresource}"),
+            path: &format!("{object_path}{subresource}"),
             actor,
             body: Some(&object),
         };
@@ -108,9 +111,9 @@ impl HubCommitter {
     }
 }
 
-/// Sentence about the fields in which `answer` differs from the result of `write` on `before`; `None`
+/// The path of the first field in which `answer` differs from the result of `write` on `before`; `None`
 /// without a difference.
-fn changed(write: &Write, before: &Value, answer: &Value) -> Option<String> {
+fn difference(write: &Write, before: &Value, answer: &Value) -> Option<String> {
     if write.verb == Verb::Delete {
         return None;
     }
@@ -124,10 +127,10 @@ fn changed(write: &Write, before: &Value, answer: &Value) -> Option<String> {
 }
 
 /// Whether `now` has the values of `before` in the fields that `answer` had changed.
-fn changed_back(write: &Write, before: &Value, answer: &Value, now: &Value) -> bool {
+fn is_reverted(write: &Write, before: &Value, answer: &Value, now: &Value) -> bool {
     let back = Write {
         object: before.clone(),
         ..write.clone()
     };
-    changed(&back, answer, now).is_none()
+    difference(&back, answer, now).is_none()
 }

@@ -13,23 +13,23 @@ use crate::wire::Ask;
 const SELF_REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 impl HubCommitter {
-    /// Returns the hub's refusal of `write` as `actor`, as [`WriteRefusal::Forbidden`] where a right is
-    /// missing.
-    pub(super) async fn explained(&self, actor: &str, write: &Write, refused: CommitError) -> CommitError {
-        if refused.why == WriteRefusal::Refused
-            && refused.status.is(StatusReason::Forbidden)
+    /// Returns the hub's `refusal` of a `write` by `actor`, with [`WriteRefusal::Forbidden`] as its reason
+    /// where a right is missing.
+    pub(super) async fn explained(&self, actor: &str, write: &Write, refusal: CommitError) -> CommitError {
+        if refusal.why == WriteRefusal::Refused
+            && refusal.status.is(StatusReason::Forbidden)
             && self.lacks_right(actor, write).await
         {
-            return CommitError::new(WriteRefusal::Forbidden, refused.status);
+            return CommitError::new(WriteRefusal::Forbidden, refusal.status);
         }
-        refused
+        refusal
     }
 
-    /// Whether `actor` has no right to make `write`, or Berth none to act as `actor`.
+    /// Whether `actor` has no right to make `write`, or Berth has no right to impersonate `actor`.
     async fn lacks_right(&self, actor: &str, write: &Write) -> bool {
         // A deletion has no object and no apiVersion, which only a subresource would need.
         let api_version = write.object["apiVersion"].as_str().unwrap_or_default();
-        let Ok(subresource) = self.served(api_version, write).await else {
+        let Ok(subresource) = self.subresource_path(api_version, write).await else {
             return false;
         };
         let review = json!({

@@ -276,7 +276,7 @@ async fn who_lost_a_race_waits_for_what_has_changed_and_no_longer() {
         assert!(error.why.is_moved(), "{what}: {error:?}");
         let status = error.status;
         assert_eq!((status.code, &*status.reason), lost.answer, "{what}");
-        let expected = lost.learned.map_or(LESSON, |count| TICK * count);
+        let expected = lost.learned.map_or(CONFLICT_TIMEOUT, |count| TICK * count);
         // Timers have a resolution of a millisecond.
         assert!(
             took >= expected && took < expected + Duration::from_millis(5),

@@ -140,7 +140,7 @@ impl World {
 async fn who_comes_second_waits_for_what_the_first_makes_and_counts_it() {
     let world = World::new();
     let (first, second) = (create("x"), create("y"));
-    let _making = world.one.make(std::slice::from_ref(&first));
+    let _making = world.one.announce(std::slice::from_ref(&first));
     world.pass(&world.one, &first).await.unwrap();
     let start = Instant::now();
     let comes = async {
@@ -153,7 +153,7 @@ async fn who_comes_second_waits_for_what_the_first_makes_and_counts_it() {
         WriteRefusal::Fenced,
         "it was decided without x"
     );
-    assert!(start.elapsed() < PATIENCE);
+    assert!(start.elapsed() < COPY_TIMEOUT);
     world.pass(&world.two, &second).await.unwrap();
     assert!(!world.one.abandoned(FENCE, &key("x")).await.unwrap());
 }
@@ -162,17 +162,17 @@ async fn who_comes_second_waits_for_what_the_first_makes_and_counts_it() {
 async fn what_does_not_come_is_abandoned_and_its_maker_learns_it() {
     let world = World::new();
     let (first, second) = (create("x"), create("y"));
-    let making = world.one.make(std::slice::from_ref(&first));
+    let making = world.one.announce(std::slice::from_ref(&first));
     world.pass(&world.one, &first).await.unwrap();
     let start = Instant::now();
     world.pass(&world.two, &second).await.unwrap();
-    assert!(start.elapsed() >= PATIENCE);
+    assert!(start.elapsed() >= COPY_TIMEOUT);
     assert!(world.one.abandoned(FENCE, &key("x")).await.unwrap());
     assert!(!world.two.abandoned(FENCE, &key("y")).await.unwrap());
     // It begins anew: then it is nothing that was abandoned.
     drop(making);
     world.made("y").await;
-    let _making = world.one.make(std::slice::from_ref(&first));
+    let _making = world.one.announce(std::slice::from_ref(&first));
     world.pass(&world.one, &first).await.unwrap();
     assert!(!world.one.abandoned(FENCE, &key("x")).await.unwrap());
 }
@@ -181,16 +181,16 @@ async fn what_does_not_come_is_abandoned_and_its_maker_learns_it() {
 async fn nobody_waits_for_what_he_gave_up_himself() {
     let world = World::new();
     let (first, second) = (create("x"), create("y"));
-    let making = world.one.make(std::slice::from_ref(&first));
+    let making = world.one.announce(std::slice::from_ref(&first));
     world.pass(&world.one, &first).await.unwrap();
     drop(making);
     let start = Instant::now();
     world.pass(&world.one, &second).await.unwrap();
     assert_eq!(start.elapsed(), Duration::ZERO);
     // While it is being made, one's own is waited for like anybody's.
-    let _making = world.one.make(std::slice::from_ref(&second));
+    let _making = world.one.announce(std::slice::from_ref(&second));
     let third = create("z");
     world.pass(&world.one, &third).await.unwrap();
-    assert!(start.elapsed() >= PATIENCE);
+    assert!(start.elapsed() >= COPY_TIMEOUT);
     assert!(world.one.abandoned(FENCE, &key("y")).await.unwrap());
 }

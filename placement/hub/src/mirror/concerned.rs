@@ -12,13 +12,13 @@ use serde_json::Value;
 /// The namespaces of the hub.
 pub(super) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// Highest number of changes of namespaces that are processed together.
-const TOGETHER: usize = 256;
+const MAX_BATCH: usize = 256;
 
 /// The namespaces that concern a system, updated from their copies.
 pub(super) struct NamespaceScope {
     concerns: Concerns,
     namespaces: HashSet<Arc<str>>,
-    /// Namespaces that no longer concern a system, but may have objects that do.
+    /// Namespaces that no longer concern a system, and may still have copies.
     former: HashSet<Arc<str>>,
     changes: Box<dyn Watch>,
 }
@@ -34,7 +34,7 @@ impl NamespaceScope {
         let all = store.list(NAMESPACES, At::NotOlderThan(revision)).await?;
         let namespaces = all
             .iter(None, None)
-            .filter(|(_, namespace)| is_worth(&concerns, namespace.value()))
+            .filter(|(_, namespace)| matches_any(&concerns, namespace.value()))
             .map(|(name, _)| Arc::clone(&name.name))
             .collect();
         Ok(Self {
@@ -47,7 +47,7 @@ impl NamespaceScope {
 
     /// Whether `object` of `namespace` concerns the system.
     pub(super) fn has(&self, namespace: &str, object: &Value) -> bool {
-        self.namespaces.contains(namespace) || is_worth(&self.concerns, object)
+        self.namespaces.contains(namespace) || matches_any(&self.concerns, object)
     }
 
     /// Waits until namespaces change. Returns the namespaces that concern the system now and did not before.
@@ -57,9 +57,9 @@ impl NamespaceScope {
     /// `Expired` when changes were missed.
     pub(super) async fn next(&mut self) -> Result<Vec<Arc<str>>, StoreError> {
         let mut added = Vec::new();
-        for event in self.changes.next(TOGETHER).await? {
+        for event in self.changes.next(MAX_BATCH).await? {
             let name = &event.change.key.name;
-            let is_ours = |object: &Arc<Object>| is_worth(&self.concerns, object.value());
+            let is_ours = |object: &Arc<Object>| matches_any(&self.concerns, object.value());
             if event.change.new.as_ref().is_some_and(is_ours) {
                 self.former.remove(name);
                 if self.namespaces.insert(Arc::clone(name)) {
@@ -75,7 +75,7 @@ impl NamespaceScope {
 
     /// The copies of `resource` in `store` that no longer concern the system, by namespace and name. A
     /// namespace in which no object concerns the system any more is forgotten.
-    pub(super) fn past(
+    pub(super) fn obsolete(
         &mut self,
         store: &Arc<dyn Store>,
         resource: GroupResource,
@@ -84,24 +84,24 @@ impl NamespaceScope {
             return Vec::new();
         }
         let copies = store.cached(resource);
-        let mut past = Vec::new();
+        let mut obsolete = Vec::new();
         let concerns = &self.concerns;
         self.former.retain(|namespace| {
-            let mut is_held = false;
+            let mut is_needed = false;
             for (name, copy) in copies.iter(Some(namespace), None) {
-                if is_worth(concerns, copy.value()) {
-                    is_held = true;
+                if matches_any(concerns, copy.value()) {
+                    is_needed = true;
                 } else {
-                    past.push((Arc::clone(&name.namespace), Arc::clone(&name.name)));
+                    obsolete.push((Arc::clone(&name.namespace), Arc::clone(&name.name)));
                 }
             }
-            is_held
+            is_needed
         });
-        past
+        obsolete
     }
 }
 
-fn is_worth(concerns: &Concerns, object: &Value) -> bool {
+fn matches_any(concerns: &Concerns, object: &Value) -> bool {
     concerns.iter().any(|concern| concern(object))
 }
 
@@ -162,12 +162,12 @@ mod tests {
         write(&store, THINGS, "other", "free", "no").await;
         assert!(concerned.next().await.unwrap().is_empty());
         let free: (Arc<str>, Arc<str>) = ("other".into(), "free".into());
-        assert_eq!(concerned.past(&store, THINGS), std::slice::from_ref(&free));
+        assert_eq!(concerned.obsolete(&store, THINGS), std::slice::from_ref(&free));
         write(&store, THINGS, "other", "held", "no").await;
         assert_eq!(
-            concerned.past(&store, THINGS),
+            concerned.obsolete(&store, THINGS),
             [free, ("other".into(), "held".into())]
         );
-        assert!(concerned.past(&store, THINGS).is_empty(), "forgotten by now");
+        assert!(concerned.obsolete(&store, THINGS).is_empty(), "forgotten by now");
     }
 }

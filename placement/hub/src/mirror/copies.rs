@@ -46,11 +46,11 @@ impl Copies {
         limit: Duration,
         test: impl Fn(Option<&HubVersion>) -> bool + Send,
     ) -> bool {
-        let shown = async {
+        let arrival = async {
             self.versions.until(key, test).await;
             self.wait_for_copy(key).await;
         };
-        tokio::time::timeout(limit, shown).await.is_ok()
+        tokio::time::timeout(limit, arrival).await.is_ok()
     }
 
     /// Waits until the copy at `key` equals the hub's object.
@@ -60,12 +60,12 @@ impl Copies {
             return;
         };
         loop {
-            let is_shown = match (self.get(key), self.versions.get(key)) {
+            let is_equal = match (self.get(key), self.versions.get(key)) {
                 (Some(copy), Some(hub_version)) => hub_version.is_of(&copy),
                 (None, None) => true,
                 _ => false,
             };
-            if is_shown || changes.next(64).await.is_err() {
+            if is_equal || changes.next(64).await.is_err() {
                 return;
             }
         }

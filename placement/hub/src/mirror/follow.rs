@@ -29,16 +29,16 @@ const BATCH: usize = 256;
 /// Pauses between attempts at a hub that failed: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
 /// Pause before the next attempt at a kind that the hub does not have.
-const ABSENT: Duration = Duration::from_secs(5);
+const ABSENT_PAUSE: Duration = Duration::from_secs(5);
 /// Interval between checks whether the leader has written the copies.
-const LOOK: Duration = Duration::from_millis(200);
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Interval at which copies that no longer concern a system are removed.
-const TIDY: Duration = Duration::from_secs(30);
+const TIDY_INTERVAL: Duration = Duration::from_secs(30);
 /// Highest number of namespaces that newly concern a system and are listed one by one; with more, all objects
 /// are listed again.
-const ONE_BY_ONE: usize = 8;
+const MAX_NAMESPACES: usize = 8;
 /// Number of objects in a page of a list of a namespace.
-const PAGE: u32 = 500;
+const PAGE_SIZE: u32 = 500;
 
 /// Parts that the reflectors of all kinds share.
 #[derive(Clone)]
@@ -53,15 +53,15 @@ pub(super) struct ReflectorContext {
 
 /// Copies one kind.
 pub(super) struct Reflector {
-    shared: ReflectorContext,
+    context: ReflectorContext,
     objects: Api<DynamicObject>,
     resource: GroupResource,
-    served: ApiResource,
+    api_resource: ApiResource,
     /// Test for the objects to copy, where not all objects are copied.
     concerns: Option<Concerns>,
     /// Keys that this process has seen on the hub, and has not removed from the store.
     known: HashSet<Key>,
-    /// The keys of the list that is being received.
+    /// The keys of the last list, or of the list that is being received.
     listed: HashSet<Key>,
     /// Drafts to store (`Some`) and keys to remove.
     pending: Vec<(Key, Option<Draft>)>,
@@ -72,14 +72,14 @@ pub(super) struct Reflector {
 }
 
 impl Reflector {
-    pub(super) fn new(shared: ReflectorContext, kind: &Arc<dyn Kind>, concerns: Option<Concerns>) -> Self {
+    pub(super) fn new(context: ReflectorContext, kind: &Arc<dyn Kind>, concerns: Option<Concerns>) -> Self {
         let info = kind.info();
         let api_version = if info.group.is_empty() {
             info.storage_version.to_owned()
         } else {
             format!("{}/{}", info.group, info.storage_version)
         };
-        let served = ApiResource {
+        let api_resource = ApiResource {
             group: info.group.to_owned(),
             version: info.storage_version.to_owned(),
             api_version,
@@ -87,10 +87,10 @@ impl Reflector {
             plural: info.plural.to_owned(),
         };
         Self {
-            objects: Api::all_with(shared.client.clone(), &served),
-            shared,
+            objects: Api::all_with(context.client.clone(), &api_resource),
+            context,
             resource: info.resource(),
-            served,
+            api_resource,
             concerns,
             known: HashSet::new(),
             listed: HashSet::new(),
@@ -109,16 +109,16 @@ impl Reflector {
 
     /// Watches until this replica becomes the leader, or has to list again.
     async fn follow(&mut self) {
-        let mut concerned = match self.concerned().await {
-            Ok(concerned) => concerned,
+        let mut scope = match self.scope().await {
+            Ok(scope) => scope,
             Err(problem) => return self.pause(&problem).await,
         };
         let mut events = watcher(self.objects.clone(), watcher::Config::default()).boxed();
-        let mut leading = self.shared.leading.clone();
+        let mut leading = self.context.leading.clone();
         let mut is_leading = *leading.borrow_and_update();
         let mut pause = PAUSES.0;
         let mut last_problem = None;
-        let mut tidy = tokio::time::interval(TIDY);
+        let mut tidy = tokio::time::interval(TIDY_INTERVAL);
         loop {
             let event = tokio::select! {
                 event = events.next() => event,
@@ -129,19 +129,19 @@ impl Reflector {
                     }
                     continue;
                 }
-                () = tokio::time::sleep(LOOK), if self.is_awaiting => {
-                    self.look();
+                () = tokio::time::sleep(CHECK_INTERVAL), if self.is_awaiting => {
+                    self.check_copies();
                     continue;
                 }
-                added = news(&mut concerned) => {
+                added = added_namespaces(&mut scope) => {
                     let Ok(added) = added else { return };
-                    if added.len() > ONE_BY_ONE || self.fetch(&added).await.is_err() {
+                    if added.len() > MAX_NAMESPACES || self.fetch(&added).await.is_err() {
                         return;
                     }
                     continue;
                 }
-                _ = tidy.tick(), if concerned.is_some() => {
-                    self.tidy(concerned.as_mut()).await;
+                _ = tidy.tick(), if scope.is_some() => {
+                    self.tidy(scope.as_mut()).await;
                     continue;
                 }
             };
@@ -150,11 +150,11 @@ impl Reflector {
                 Some(Ok(event)) => {
                     pause = PAUSES.0;
                     last_problem = None;
-                    self.take(event, concerned.as_mut()).await;
+                    self.take(event, scope.as_mut()).await;
                 }
                 Some(Err(problem)) if is_absent(&problem) => {
-                    self.miss().await;
-                    tokio::time::sleep(ABSENT).await;
+                    self.set_absent().await;
+                    tokio::time::sleep(ABSENT_PAUSE).await;
                 }
                 Some(Err(problem)) => {
                     let problem = told(&problem);
@@ -162,7 +162,7 @@ impl Reflector {
                     if last_problem.as_ref() != Some(&problem) {
                         tracing::warn!(resource = %self.resource, problem, "cannot list or watch on the hub; retrying");
                     }
-                    self.stumble(&problem);
+                    self.note_problem(&problem);
                     last_problem = Some(problem);
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(PAUSES.1);
@@ -173,29 +173,31 @@ impl Reflector {
 
     /// The selection of objects to copy, where not all are copied. It is known once the copies of the
     /// namespaces exist.
-    async fn concerned(&self) -> Result<Option<NamespaceScope>, StoreError> {
+    async fn scope(&self) -> Result<Option<NamespaceScope>, StoreError> {
         let Some(concerns) = &self.concerns else {
             return Ok(None);
         };
         let is_known = |progress: &Progress| {
-            // Where namespaces are not copied, no namespace is concerned.
+            // Where namespaces are not copied, no namespace is selected, and no copy is awaited.
             let namespaces = progress.get(&NAMESPACES);
-            namespaces.is_none_or(|copied| matches!(copied, CopyProgress::Complete | CopyProgress::Absent))
+            namespaces.is_none_or(|copy_progress| {
+                matches!(copy_progress, CopyProgress::Complete | CopyProgress::Absent)
+            })
         };
-        // This fails only when the sender is dropped, which `shared` owns.
-        drop(self.shared.progress.subscribe().wait_for(is_known).await);
-        NamespaceScope::begin(Arc::clone(concerns), &self.shared.store)
+        // This fails only when the sender is dropped, which `context` owns.
+        drop(self.context.progress.subscribe().wait_for(is_known).await);
+        NamespaceScope::begin(Arc::clone(concerns), &self.context.store)
             .await
             .map(Some)
     }
 
-    /// Copies the objects in `namespaces`, which were not concerned before. At first, events of the
+    /// Copies the objects in `namespaces`, which did not concern the system before. At first, events of the
     /// watch about these objects may be older than the copies; the last event has the newest state.
     async fn fetch(&mut self, namespaces: &[Arc<str>]) -> Result<(), kube::Error> {
         for namespace in namespaces {
             let objects: Api<DynamicObject> =
-                Api::namespaced_with(self.shared.client.clone(), namespace, &self.served);
-            let mut page = ListParams::default().limit(PAGE);
+                Api::namespaced_with(self.context.client.clone(), namespace, &self.api_resource);
+            let mut page = ListParams::default().limit(PAGE_SIZE);
             loop {
                 let list = objects.list(&page).await.inspect_err(|problem| {
                     let problem = told(problem);
@@ -218,9 +220,9 @@ impl Reflector {
     }
 
     /// Removes the copies that no longer concern a system.
-    async fn tidy(&mut self, concerned: Option<&mut NamespaceScope>) {
-        let past = concerned.map(|concerned| concerned.past(&self.shared.store, self.resource));
-        for (namespace, name) in past.into_iter().flatten() {
+    async fn tidy(&mut self, scope: Option<&mut NamespaceScope>) {
+        let obsolete = scope.map(|scope| scope.obsolete(&self.context.store, self.resource));
+        for (namespace, name) in obsolete.into_iter().flatten() {
             self.remove(Key {
                 resource: self.resource,
                 namespace,
@@ -231,15 +233,15 @@ impl Reflector {
     }
 
     /// Applies an event of the hub. Of objects that need no copy, only existing copies are updated.
-    async fn take(&mut self, event: Event<DynamicObject>, concerned: Option<&mut NamespaceScope>) {
-        // The reference is not shared across an await, since a watch belongs to one task.
+    async fn take(&mut self, event: Event<DynamicObject>, scope: Option<&mut NamespaceScope>) {
+        // No `&NamespaceScope` is held across an await, since its watch cannot be shared between threads.
         match event {
             Event::Init => {
                 self.listed.clear();
                 self.pending.clear();
             }
             Event::InitApply(object) => {
-                let key = self.put(object, concerned.as_deref());
+                let key = self.put(object, scope.as_deref());
                 self.listed.extend(key);
                 if self.pending.len() >= BATCH {
                     self.flush().await;
@@ -249,14 +251,14 @@ impl Reflector {
                 self.finish().await;
                 self.is_awaiting = !self.writes();
                 if self.is_awaiting {
-                    self.look();
+                    self.check_copies();
                 } else {
-                    self.say(CopyProgress::Complete);
+                    self.set_progress(CopyProgress::Complete);
                 }
             }
             Event::Apply(object) => {
                 let is_followed = self.known.contains(&self.key(&object));
-                self.put(object, concerned.as_deref().filter(|_| !is_followed));
+                self.put(object, scope.as_deref().filter(|_| !is_followed));
                 self.flush().await;
             }
             Event::Delete(object) => {
@@ -267,19 +269,19 @@ impl Reflector {
     }
 
     fn writes(&self) -> bool {
-        *self.shared.leading.borrow()
+        *self.context.leading.borrow()
     }
 
-    fn say(&self, copied: CopyProgress) {
-        self.shared.progress.send_if_modified(|progress| {
-            let before = progress.insert(self.resource, copied.clone());
-            before.as_ref() != Some(&copied)
+    fn set_progress(&self, copy_progress: CopyProgress) {
+        self.context.progress.send_if_modified(|progress| {
+            let before = progress.insert(self.resource, copy_progress.clone());
+            before.as_ref() != Some(&copy_progress)
         });
     }
 
     /// Records that the hub does not have the kind, which is then treated as a kind without objects.
-    async fn miss(&mut self) {
-        let is_news = self.shared.progress.borrow().get(&self.resource) != Some(&CopyProgress::Absent);
+    async fn set_absent(&mut self) {
+        let is_news = self.context.progress.borrow().get(&self.resource) != Some(&CopyProgress::Absent);
         if is_news {
             tracing::info!(resource = %self.resource, "the hub does not serve this resource; waiting for it");
         }
@@ -287,27 +289,27 @@ impl Reflector {
         self.pending.clear();
         self.finish().await;
         self.is_awaiting = false;
-        self.say(CopyProgress::Absent);
+        self.set_progress(CopyProgress::Absent);
     }
 
     /// Records the problem that delays the first copies. Existing copies stay unchanged.
-    fn stumble(&self, problem: &str) {
+    fn note_problem(&self, problem: &str) {
         let is_waiting = !matches!(
-            self.shared.progress.borrow().get(&self.resource),
+            self.context.progress.borrow().get(&self.resource),
             Some(CopyProgress::Complete | CopyProgress::Absent)
         );
         if is_waiting {
-            self.say(CopyProgress::Waiting(Some(problem.to_owned())));
+            self.set_progress(CopyProgress::Waiting(Some(problem.to_owned())));
         }
     }
 
     /// Checks whether the leader has written all listed objects.
-    fn look(&mut self) {
-        let copies = self.shared.store.cached(self.resource);
+    fn check_copies(&mut self) {
+        let copies = self.context.store.cached(self.resource);
         let is_there = |key: &Key| copies.get(&key.namespace, &key.name).is_some();
         if self.listed.iter().all(is_there) {
             self.is_awaiting = false;
-            self.say(CopyProgress::Complete);
+            self.set_progress(CopyProgress::Complete);
         }
     }
 
@@ -319,22 +321,23 @@ impl Reflector {
         )
     }
 
-    /// Records `object`, and plans the write of a copy if it is among the `concerned` objects.
-    fn put(&mut self, mut object: DynamicObject, concerned: Option<&NamespaceScope>) -> Option<Key> {
+    /// Records `object`, plans the write of its copy, and returns its key; `None` for an object that is not
+    /// copied. With `scope`, only the selected objects are copied.
+    fn put(&mut self, mut object: DynamicObject, scope: Option<&NamespaceScope>) -> Option<Key> {
         let key = self.key(&object);
         let manager = manager(&object.metadata);
         object.metadata.managed_fields = None;
         let version = object.metadata.resource_version.take().unwrap_or_default();
         let value = serde_json::to_value(&object).map_err(|problem| problem.to_string());
-        if let (Ok(value), Some(concerned)) = (&value, concerned)
-            && !concerned.has(&key.namespace, value)
+        if let (Ok(value), Some(scope)) = (&value, scope)
+            && !scope.has(&key.namespace, value)
         {
             return None;
         }
         let draft = value.and_then(|mut value| {
             // Items of some lists lack apiVersion and kind.
-            value["apiVersion"] = Value::from(self.served.api_version.clone());
-            value["kind"] = Value::from(self.served.kind.clone());
+            value["apiVersion"] = Value::from(self.api_resource.api_version.clone());
+            value["kind"] = Value::from(self.api_resource.kind.clone());
             Draft::new(&value).map_err(|problem| problem.to_string())
         });
         let draft = match draft {
@@ -351,7 +354,7 @@ impl Reflector {
             // The version is recorded before the copy is stored, so that a reader of the copy can write
             // on its version.
         }
-        self.shared.versions.note([(key.clone(), Some(hub_version))]);
+        self.context.versions.note([(key.clone(), Some(hub_version))]);
         Some(key)
     }
 
@@ -365,22 +368,21 @@ impl Reflector {
         } else {
             // The key stays known, so that this replica removes the copy when it becomes the leader,
             // unless another replica has done so.
-            self.shared.versions.note([(key, None)]);
+            self.context.versions.note([(key, None)]);
         }
     }
 
-    fn stored(&self, key: &Key) -> bool {
-        let copies = self.shared.store.cached(self.resource);
+    fn is_stored(&self, key: &Key) -> bool {
+        let copies = self.context.store.cached(self.resource);
         copies.get(&key.namespace, &key.name).is_some()
     }
 
-    /// Ends a list: objects that it does not contain do not exist any more, and their copies are
-    /// removed. After the first list, these include copies of earlier processes; later, only copies
-    /// that this process knows. Defaults among the copies stay.
+    /// Ends a list: removes the copies of known objects that the list does not contain. After the first list
+    /// on the leader, this also removes copies of earlier processes, except defaults.
     async fn finish(&mut self) {
         let mut deleted: HashSet<Key> = self.known.difference(&self.listed).cloned().collect();
         if self.writes() && !self.is_swept {
-            let copies = self.shared.store.cached(self.resource);
+            let copies = self.context.store.cached(self.resource);
             let earlier = copies
                 .iter(None, None)
                 .filter(|(_, copy)| !copy.annotations().contains_key(FROM_FILE))
@@ -398,7 +400,8 @@ impl Reflector {
         self.flush().await;
     }
 
-    /// Stores the planned changes. A change that the store refuses stays planned.
+    /// Stores the planned changes while this replica is the leader, and tries again where the store refuses
+    /// them.
     async fn flush(&mut self) {
         while !self.pending.is_empty() && self.writes() {
             let steps = self
@@ -406,7 +409,7 @@ impl Reflector {
                 .iter()
                 .filter_map(|(key, draft)| self.step(key, draft));
             let steps: Vec<Step> = steps.collect();
-            match self.shared.store.apply(steps).await {
+            match self.context.store.apply(steps).await {
                 Ok(_) => break,
                 Err(
                     StoreError::Conflict { .. }
@@ -415,7 +418,7 @@ impl Reflector {
                 ) => {
                     // The former leader has written an object: the present objects are read and
                     // replaced.
-                    if let Err(problem) = self.shared.store.list(self.resource, At::Latest).await {
+                    if let Err(problem) = self.context.store.list(self.resource, At::Latest).await {
                         self.pause(&problem).await;
                     }
                 }
@@ -423,7 +426,7 @@ impl Reflector {
             }
         }
         let deleted = self.pending.drain(..).filter(|(_, draft)| draft.is_none());
-        self.shared.versions.note(deleted.map(|(key, _)| (key, None)));
+        self.context.versions.note(deleted.map(|(key, _)| (key, None)));
     }
 
     async fn pause(&self, problem: &StoreError) {
@@ -434,7 +437,7 @@ impl Reflector {
     /// The step that makes the copy at `key` equal to `draft`, or deletes it; `None` where no step is
     /// needed.
     fn step(&self, key: &Key, draft: &Option<Draft>) -> Option<Step> {
-        let exists = self.stored(key);
+        let exists = self.is_stored(key);
         let (verb, expect) = match (draft, exists) {
             (Some(_), true) => (Verb::Update, Expect::Present),
             (Some(_), false) => (Verb::Create, Expect::Absent),
@@ -452,10 +455,10 @@ impl Reflector {
     }
 }
 
-/// Waits for newly `concerned` namespaces; there are none where all objects are copied.
-async fn news(concerned: &mut Option<NamespaceScope>) -> Result<Vec<Arc<str>>, StoreError> {
-    match concerned {
-        Some(concerned) => concerned.next().await,
+/// Waits for namespaces that newly concern the system; for ever where all objects are copied.
+async fn added_namespaces(scope: &mut Option<NamespaceScope>) -> Result<Vec<Arc<str>>, StoreError> {
+    match scope {
+        Some(scope) => scope.next().await,
         None => std::future::pending().await,
     }
 }

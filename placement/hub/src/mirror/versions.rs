@@ -1,4 +1,5 @@
-//! State of the hub's object of each copy: a write is accepted only on the state of its decision.
+//! The newest observed state of the hub's object for each copy. A write is accepted only if its decision read
+//! this state.
 //!
 //! A copy is identified by its content. Where several replicas share a store, one of them writes the
 //! copies. The others also know the state of the hub's objects, since each replica watches the hub by
@@ -16,7 +17,7 @@ use tokio::sync::watch;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubVersion {
     /// Fingerprint of the object's copy.
-    print: u64,
+    fingerprint: u64,
     /// The object's resourceVersion.
     pub(crate) version: String,
     /// The object's last field manager, from its managed fields, which copies do not have.
@@ -27,7 +28,7 @@ impl HubVersion {
     /// The version of the object whose copy is `draft`.
     pub fn of(draft: &Draft, version: String) -> Self {
         Self {
-            print: print(draft),
+            fingerprint: fingerprint(draft),
             version,
             manager: None,
         }
@@ -41,7 +42,7 @@ impl HubVersion {
 
     /// Whether `copy` is a copy of this state.
     pub fn is_of(&self, copy: &Object) -> bool {
-        Draft::new(&copy.parse()).is_ok_and(|draft| print(&draft) == self.print)
+        Draft::new(&copy.parse()).is_ok_and(|draft| fingerprint(&draft) == self.fingerprint)
     }
 
     /// Whether this state is `version` or a later one: the hub's versions are numbers that increase.
@@ -53,7 +54,7 @@ impl HubVersion {
     }
 }
 
-fn print(draft: &Draft) -> u64 {
+fn fingerprint(draft: &Draft) -> u64 {
     let mut hasher = DefaultHasher::new();
     draft.bytes().hash(&mut hasher);
     hasher.finish()

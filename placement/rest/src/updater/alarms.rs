@@ -8,35 +8,35 @@ use berth_apimachinery::Timestamp;
 use super::{Item, Subject};
 
 /// The longest sleep before the clock is read again, since clocks can be set.
-const NAP: Duration = Duration::from_secs(30);
+const MAX_SLEEP: Duration = Duration::from_secs(30);
 
 /// Times at which objects may change without a write.
 #[derive(Default)]
 pub struct Alarms {
-    at: BTreeSet<(Timestamp, Item)>,
-    of: HashMap<Item, Timestamp>,
+    by_time: BTreeSet<(Timestamp, Item)>,
+    by_item: HashMap<Item, Timestamp>,
 }
 
 impl Alarms {
     /// Sets the time of the next update of `item` to `at`, or removes it.
     pub fn set(&mut self, item: Item, at: Option<Timestamp>) {
-        if let Some(before) = self.of.remove(&item) {
-            self.at.remove(&(before, item.clone()));
+        if let Some(before) = self.by_item.remove(&item) {
+            self.by_time.remove(&(before, item.clone()));
         }
         if let Some(at) = at {
-            self.at.insert((at, item.clone()));
-            self.of.insert(item, at);
+            self.by_time.insert((at, item.clone()));
+            self.by_item.insert(item, at);
         }
     }
 
     /// Takes the items that are due at `now`, by dialect.
     pub fn take(&mut self, now: Timestamp) -> BTreeMap<&'static str, BTreeSet<Subject>> {
         let mut due: BTreeMap<_, BTreeSet<Subject>> = BTreeMap::new();
-        while let Some((at, _)) = self.at.first()
+        while let Some((at, _)) = self.by_time.first()
             && *at <= now
-            && let Some((_, item)) = self.at.pop_first()
+            && let Some((_, item)) = self.by_time.pop_first()
         {
-            self.of.remove(&item);
+            self.by_item.remove(&item);
             due.entry(item.0).or_default().insert(item.1);
         }
         due
@@ -44,12 +44,12 @@ impl Alarms {
 
     /// Time to sleep at `now`.
     pub fn pause(&self, now: Timestamp) -> Duration {
-        let Some((at, _)) = self.at.first() else {
-            return NAP;
+        let Some((at, _)) = self.by_time.first() else {
+            return MAX_SLEEP;
         };
         Duration::try_from(at.duration_since(now))
             .unwrap_or_default()
-            .min(NAP)
+            .min(MAX_SLEEP)
     }
 }
 
@@ -73,6 +73,6 @@ mod tests {
         assert_eq!(alarms.take(at(15))["toy"].len(), 1);
         alarms.set(item("b"), None);
         assert!(alarms.take(at(99)).is_empty());
-        assert_eq!(alarms.pause(at(99)), NAP);
+        assert_eq!(alarms.pause(at(99)), MAX_SLEEP);
     }
 }

@@ -1,4 +1,4 @@
-//! Index of the subjects of existing objects, with data about each, by which deleted objects are found.
+//! Index of the subjects of existing objects, with data about each. The updater finds deleted objects by it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,8 @@ struct DemandState {
 }
 
 impl SubjectIndex {
-    /// Stores rendered objects. `count` gets the properties of added and removed Decisions.
+    /// Records a rendered or deleted `object`. `count` gets the properties of an added Decision with 1, and
+    /// of a removed one with -1.
     pub(super) fn put(&mut self, object: &ObjectDraft, mut count: impl FnMut(Tally, isize)) {
         let place = object.draft.as_ref().and(object.key.as_ref());
         match (&object.subject, place) {
@@ -35,19 +36,19 @@ impl SubjectIndex {
             }
             (Subject::Target(cluster), None) => drop(self.targets.remove(cluster)),
             (Subject::Demand(demand), _) => {
-                let is = object.tally.filter(|_| place.is_some()).map(|tally| DemandState {
+                let state = object.tally.filter(|_| place.is_some()).map(|tally| DemandState {
                     tally,
                     compared: object.compared.clone(),
                 });
-                if let Some(is) = &is {
-                    count(is.tally, 1);
+                if let Some(state) = &state {
+                    count(state.tally, 1);
                 }
-                let was = match is {
-                    Some(is) => self.demands.insert(demand.clone(), is),
+                let former = match state {
+                    Some(state) => self.demands.insert(demand.clone(), state),
                     None => self.demands.remove(demand),
                 };
-                if let Some(was) = was {
-                    count(was.tally, -1);
+                if let Some(former) = former {
+                    count(former.tally, -1);
                 }
             }
         }

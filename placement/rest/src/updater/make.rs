@@ -13,11 +13,11 @@ use super::Subject;
 use crate::names;
 use crate::observed::{self, Budget, ComparisonCache};
 use crate::projection::{CLUSTER_DECISIONS, DECISIONS, Projection, TARGETS};
-use crate::render::{self, RenderedDecision};
+use crate::render::{self, RenderedObject};
 use crate::tallies::Tally;
 
 /// A subject whose object has to be rendered.
-pub(super) struct MissingObject {
+pub(super) struct RenderRequest {
     pub(super) subject: Subject,
     /// The name of the object about a target, if the object was rendered before.
     pub(super) name: Option<Arc<str>>,
@@ -36,7 +36,7 @@ pub(super) struct ObjectDraft {
     /// The last comparison, where the demand is observed.
     pub(super) compared: Option<Arc<ComparisonCache>>,
     /// Whether the comparison was postponed for lack of time.
-    pub(super) waits: bool,
+    pub(super) is_postponed: bool,
 }
 
 impl ObjectDraft {
@@ -48,13 +48,13 @@ impl ObjectDraft {
             due_at: None,
             tally: None,
             compared: None,
-            waits: false,
+            is_postponed: false,
         }
     }
 
     /// Adds the rendered object.
-    fn with(mut self, rendered: Option<RenderedDecision>) -> Self {
-        let Some(RenderedDecision { value, due_at }) = rendered else {
+    fn with(mut self, rendered: Option<RenderedObject>) -> Self {
+        let Some(RenderedObject { value, due_at }) = rendered else {
             return self;
         };
         match Draft::new(&value) {
@@ -98,7 +98,7 @@ pub(super) struct Maker {
     pub(super) snapshot: Snapshot,
     pub(super) shown: VirtualObjects,
     pub(super) engine: Arc<Engine>,
-    /// Whether all objects are known. Otherwise nothing is compared.
+    /// Whether all objects are known. Otherwise no decision is compared.
     pub(super) is_complete: bool,
     /// Limit on decisions for comparisons.
     pub(super) budget: Budget,
@@ -107,21 +107,21 @@ pub(super) struct Maker {
 }
 
 impl Maker {
-    /// Renders the object about the `demanded` subject.
-    pub(super) fn make(&mut self, demanded: MissingObject) -> ObjectDraft {
-        match &demanded.subject {
+    /// Renders the object about the subject of `request`.
+    pub(super) fn make(&mut self, request: RenderRequest) -> ObjectDraft {
+        match &request.subject {
             Subject::Target(cluster) => {
                 let cluster = Arc::clone(cluster);
-                self.target(&cluster, demanded)
+                self.target(&cluster, request)
             }
             Subject::Demand(demand) => {
                 let demand = demand.clone();
-                self.decision(&demand, demanded)
+                self.decision(&demand, request)
             }
         }
     }
 
-    fn target(&self, cluster: &str, demanded: MissingObject) -> ObjectDraft {
+    fn target(&self, cluster: &str, request: RenderRequest) -> ObjectDraft {
         let target = self.snapshot.inventory.target_of(cluster, self.now);
         let object = target.map(|(name, view)| {
             let dialect = self.snapshot.dialect.name();
@@ -131,44 +131,44 @@ impl Maker {
             (key, rendered)
         });
         let (key, rendered) = object.unzip();
-        let key = key.or_else(|| demanded.name.map(|name| Key::new(TARGETS, "", &name)));
-        ObjectDraft::nothing(demanded.subject, key).with(rendered)
+        let key = key.or_else(|| request.name.map(|name| Key::new(TARGETS, "", &name)));
+        ObjectDraft::nothing(request.subject, key).with(rendered)
     }
 
-    fn decision(&mut self, demand: &Key, demanded: MissingObject) -> ObjectDraft {
+    fn decision(&mut self, demand: &Key, request: RenderRequest) -> ObjectDraft {
         let key = decision_key(&self.snapshot, demand);
         let Some(view) = self.snapshot.inventory.demand(demand, self.now) else {
-            return ObjectDraft::nothing(demanded.subject, Some(key));
+            return ObjectDraft::nothing(request.subject, Some(key));
         };
         let is_observed = !self.engine.is_entrusted(&self.snapshot, demand);
         let is_compared = is_observed && self.is_complete;
         let decides = is_compared && self.decides(demand, view.phase);
-        let decided = decides.then(|| self.decide(demand)).flatten();
-        let compared = match &decided {
+        let decision = decides.then(|| self.decide(demand)).flatten();
+        let compared = match &decision {
             Some(decision) => {
-                let before = demanded.compared.as_deref();
+                let before = request.compared.as_deref();
                 Some(ComparisonCache::of(&self.snapshot, decision, &view, before))
             }
-            None => demanded.compared.filter(|_| is_observed),
+            None => request.compared.filter(|_| is_observed),
         };
-        let observed =
+        let agreement =
             is_observed.then(|| observed::agreement_text(&view, compared.as_deref(), self.grace, self.now));
         let shown = render::DemandRow {
             snapshot: &self.snapshot,
             demand,
             view,
-            decided: decided.as_ref(),
-            observed,
-            contested: self.engine.contest(self.snapshot.dialect.name(), demand),
+            decision: decision.as_ref(),
+            agreement,
+            contest: self.engine.contest(self.snapshot.dialect.name(), demand),
             now: self.now,
         };
         let old = self.shown.get(&key).map(|old| &**old);
         let (rendered, tally) = render::decision(shown, old);
         ObjectDraft {
             tally: Some(tally),
-            waits: is_compared && !decides,
+            is_postponed: is_compared && !decides,
             compared,
-            ..ObjectDraft::nothing(demanded.subject, Some(key)).with(Some(rendered))
+            ..ObjectDraft::nothing(request.subject, Some(key)).with(Some(rendered))
         }
     }
 

@@ -56,7 +56,7 @@ fn only_what_is_for_the_service_is_filled_in() {
 #[test]
 fn who_is_to_fill_in_what_is_missing_is_said() {
     let mut injected = api_service("berth-system");
-    injected["metadata"]["annotations"] = json!({INJECTED: "berth-system/berth"});
+    injected["metadata"]["annotations"] = json!({INJECT_CA_FROM: "berth-system/berth"});
     let said = "APIService v1alpha1.scheduling.berth.dev has no caBundle, which cert-manager must fill in";
     assert_eq!(judged(&injected), ObjectState::Foreign(Some(said.to_owned())));
     injected["spec"]["caBundle"] = json!(STANDARD.encode("PEM"));

@@ -134,11 +134,11 @@ fn errors(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-fn params(by: &Value) -> Vec<FieldError> {
+fn params(param_ref: &Value) -> Vec<FieldError> {
     const PATH: &str = "spec.paramRef";
     const BOTH: &str = "name and selector are mutually exclusive";
     let mut errors = Vec::new();
-    let (param_name, selector) = (value::text(by, &["name"]), &by["selector"]);
+    let (param_name, selector) = (value::text(param_ref, &["name"]), &param_ref["selector"]);
     if !param_name.is_empty() {
         if let Err(problem) = name::path_segment(param_name) {
             errors.push(FieldError::invalid(format!("{PATH}.name"), param_name, problem));
@@ -156,15 +156,20 @@ fn params(by: &Value) -> Vec<FieldError> {
         }
     } else {
         let path = format!("{PATH}.selector");
-        if let Ok(read) = LabelSelector::deserialize(selector) {
-            errors.extend(Selector::compile(&read, &path).err().into_iter().flatten());
+        if let Ok(label_selector) = LabelSelector::deserialize(selector) {
+            errors.extend(
+                Selector::compile(&label_selector, &path)
+                    .err()
+                    .into_iter()
+                    .flatten(),
+            );
         }
         if !param_name.is_empty() {
             errors.push(FieldError::forbidden(path, BOTH));
         }
     }
     errors.extend(matching::one_of(
-        by,
+        param_ref,
         PATH,
         "parameterNotFoundAction",
         &["Deny", "Allow"],

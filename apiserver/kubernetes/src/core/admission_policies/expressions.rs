@@ -28,11 +28,13 @@ pub(super) fn errors(policy_type: PolicyType, old: Option<&Value>, new: &Value) 
             .filter_map(of_problem),
     );
     // Match conditions are evaluated before variables, and cannot refer to them.
-    let mut without = json!({"spec": {"matchConditions": spec["matchConditions"]}});
+    let mut without_variables = json!({"spec": {"matchConditions": spec["matchConditions"]}});
     if spec["paramKind"].is_object() {
-        without["spec"]["paramKind"] = spec["paramKind"].clone();
+        without_variables["spec"]["paramKind"] = spec["paramKind"].clone();
     }
-    let problems = Policy::compile(policy_type, &without).problems().into_iter();
+    let problems = Policy::compile(policy_type, &without_variables)
+        .problems()
+        .into_iter();
     errors.extend(problems.filter(is_condition).filter_map(of_problem));
     errors
 }
@@ -41,7 +43,8 @@ fn is_condition(problem: &Problem) -> bool {
     problem.field.starts_with("spec.matchConditions")
 }
 
-/// Returns the error of `problem`; the validation of required fields reports missing ones.
+/// Returns the error of `problem`; `None` for an empty expression, which the validation of required fields
+/// reports.
 fn of_problem(problem: Problem) -> Option<FieldError> {
     let Problem { field, source, text } = problem;
     (!source.trim().is_empty()).then(|| FieldError::invalid(field, source, text))

@@ -1,5 +1,5 @@
-//! The fields of policies and their bindings. The schema requires nothing: the rules report missing
-//! fields, in kube-apiserver's words.
+//! The fields of policies and their bindings. The schema requires only the names of conditions and variables,
+//! and the fields of warnings: the rules report other missing fields, in kube-apiserver's words.
 
 use berth_apimachinery::selector::LabelSelector;
 use berth_apimachinery::types::Condition;

@@ -25,7 +25,7 @@ pub(super) fn one_of(holder: &Value, path: &str, field: &str, supported: &[&str]
     }
 }
 
-/// Errors in the fields of policies of both kinds, except their expressions.
+/// Errors in the fields that both kinds of policies have, except their expressions.
 pub(super) fn policy(spec: &Value, operations: &[&str]) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = one_of(spec, "spec", "failurePolicy", &["Fail", "Ignore"])
         .into_iter()
@@ -97,21 +97,21 @@ fn label_1035(text: &str) -> Result<(), String> {
 }
 
 /// Errors in `matchConstraints` or `matchResources`.
-pub(super) fn resources(of: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
-    let mut errors: Vec<FieldError> = one_of(of, path, "matchPolicy", &["Equivalent", "Exact"])
+pub(super) fn resources(constraints: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = one_of(constraints, path, "matchPolicy", &["Equivalent", "Exact"])
         .into_iter()
         .collect();
     for field in ["namespaceSelector", "objectSelector"] {
         let path = format!("{path}.{field}");
         // The schema rejects wrong types.
-        match LabelSelector::deserialize(&of[field]) {
-            _ if of[field].is_null() => errors.push(FieldError::required(path, "")),
+        match LabelSelector::deserialize(&constraints[field]) {
+            _ if constraints[field].is_null() => errors.push(FieldError::required(path, "")),
             Ok(selector) => errors.extend(Selector::compile(&selector, &path).err().into_iter().flatten()),
             Err(_) => {}
         }
     }
     for field in ["resourceRules", "excludeResourceRules"] {
-        for (index, one) in value::list(of, &[field]).iter().enumerate() {
+        for (index, one) in value::list(constraints, &[field]).iter().enumerate() {
             errors.extend(rule(one, &format!("{path}.{field}[{index}]"), operations));
         }
     }
@@ -172,7 +172,7 @@ fn resource_errors(rule: &Value, path: &str) -> Vec<FieldError> {
         return vec![FieldError::required(path, "")];
     }
     let mut errors = Vec::new();
-    let (mut all_of, mut of_all) = (BTreeSet::new(), BTreeSet::new());
+    let (mut resources_with_all_parts, mut parts_of_all_resources) = (BTreeSet::new(), BTreeSet::new());
     for (index, one) in actual.iter().enumerate() {
         let path = format!("{path}[{index}]");
         if one.is_empty() {
@@ -188,13 +188,16 @@ fn resource_errors(rule: &Value, path: &str) -> Vec<FieldError> {
                 errors.push(FieldError::invalid(path.as_str(), *one, detail));
             }
         };
-        besides(all_of.contains(resource), format!("{resource}/*"));
-        besides(of_all.contains(part), format!("*/{part}"));
+        besides(
+            resources_with_all_parts.contains(resource),
+            format!("{resource}/*"),
+        );
+        besides(parts_of_all_resources.contains(part), format!("*/{part}"));
         if part == "*" {
-            all_of.insert(resource);
+            resources_with_all_parts.insert(resource);
         }
         if resource == "*" {
-            of_all.insert(part);
+            parts_of_all_resources.insert(part);
         }
     }
     let mut refuse = |detail: &str| errors.push(FieldError::invalid(path, rule["resources"].clone(), detail));
@@ -208,8 +211,8 @@ fn resource_errors(rule: &Value, path: &str) -> Vec<FieldError> {
 }
 
 /// Errors for operations of rules on which a mutation has no effect.
-pub(super) fn only_changes(of: &Value, path: &str) -> Vec<FieldError> {
-    let rules = value::list(of, &["resourceRules"]).iter();
+pub(super) fn only_changes(constraints: &Value, path: &str) -> Vec<FieldError> {
+    let rules = value::list(constraints, &["resourceRules"]).iter();
     let operations = rules.flat_map(|rule| value::texts(rule, &["operations"]));
     operations
         .filter(|operation| !CHANGES.contains(operation))

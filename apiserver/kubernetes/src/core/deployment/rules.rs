@@ -20,8 +20,8 @@ pub(super) fn prepare(new: &mut Value) {
     if strategy.is_null() {
         *strategy = json!({});
     }
-    let kind = value::text(strategy, &["type"]);
-    if kind.is_empty() && strategy.is_object() {
+    let strategy_type = value::text(strategy, &["type"]);
+    if strategy_type.is_empty() && strategy.is_object() {
         strategy["type"] = "RollingUpdate".into();
     }
     if value::text(strategy, &["type"]) != "RollingUpdate" {
@@ -38,7 +38,7 @@ pub(super) fn prepare(new: &mut Value) {
     }
 }
 
-/// All errors of the deployment.
+/// Errors of the deployment, beyond its schema.
 pub(super) fn validate(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     const NUMBERS: [&str; 4] = [
         "replicas",
@@ -66,8 +66,8 @@ pub(super) fn validate(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// All errors of an object whose Pods are selected by labels and restarted always. `numbers` must not be
-/// negative.
+/// Errors, beyond the schema, of an object whose Pods are selected by labels and always restarted. The fields
+/// `numbers` must not be negative.
 pub(crate) fn workload_errors(
     old: Option<&Value>,
     new: &Value,
@@ -104,7 +104,7 @@ fn selector_changed(old: Option<&Value>, spec: &Value) -> Option<FieldError> {
     differs.then(|| FieldError::invalid("spec.selector", spec["selector"].clone(), "field is immutable"))
 }
 
-/// Checks that the selector is not empty and matches the labels of the template.
+/// Checks the labels of the template, and that the selector is not empty and matches these labels.
 fn selector(spec: &Value, kind: &str) -> Vec<FieldError> {
     let labels = value::object(spec, &["template", "metadata", "labels"]);
     let labels = labels.into_iter().flatten();
@@ -173,14 +173,14 @@ fn strategy(strategy: &Value) -> Vec<FieldError> {
 
 /// Parses a number, or the number of a percentage.
 fn count(value: &Value) -> Result<i64, &'static str> {
-    const SHARE: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', \
+    const MALFORMED: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', \
                          regex used for validation is '[0-9]+%')";
     match value {
         Value::String(text) => {
             let digits = text
                 .strip_suffix('%')
                 .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-            digits.and_then(|digits| digits.parse().ok()).ok_or(SHARE)
+            digits.and_then(|digits| digits.parse().ok()).ok_or(MALFORMED)
         }
         _ => match value.as_i64().unwrap_or_default() {
             number if number < 0 => Err("must be greater than or equal to 0"),
@@ -189,7 +189,7 @@ fn count(value: &Value) -> Result<i64, &'static str> {
     }
 }
 
-/// Path of the Pod spec in the template.
+/// Path of the template's Pod spec.
 const PATH: &str = "spec.template.spec";
 
 /// Errors in the required fields of the Pods: containers with names and images, restart policy Always.

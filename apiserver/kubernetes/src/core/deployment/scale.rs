@@ -56,8 +56,8 @@ pub fn subresource(registry: &Arc<Registry>) -> Subresource {
 struct Scale(Arc<Registry>);
 
 impl Part for Scale {
-    /// Converts the configuration of a server-side apply: only the number of Pods, since a Scale's labels are
-    /// not the Deployment's, and its status is read-only.
+    /// Converts the configuration of a server-side apply to a Deployment with only the number of Pods: a
+    /// Scale's labels are not the Deployment's, and the status of a Scale is read-only.
     fn of_object(&self, config: &Value) -> Value {
         let mut deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {}});
         for field in ["name", "namespace", "uid", "resourceVersion"] {

@@ -67,7 +67,7 @@ pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Errors of a series: it has at least two events, and the time of the last one.
+/// Errors of a series, which must have at least two events and the time of the last event.
 fn series(new: &Value) -> Vec<FieldError> {
     let Some(series) = new.get("series").filter(|series| series.is_object()) else {
         return Vec::new();
@@ -101,18 +101,18 @@ fn is_set(value: &Value) -> bool {
 }
 
 /// Error of the namespace: an event is in the namespace of its object; an event about a cluster-scoped object
-/// is in `default`.
+/// is in `default` or `kube-system`.
 fn namespace(new: &Value) -> Option<FieldError> {
-    let own = text(new, &["metadata", "namespace"]);
-    let involved = text(new, &["involvedObject", "namespace"]);
-    let fits = match involved {
-        "" => ["", "default", "kube-system"].contains(&own),
-        involved => involved == own,
+    let event_namespace = text(new, &["metadata", "namespace"]);
+    let object_namespace = text(new, &["involvedObject", "namespace"]);
+    let fits = match object_namespace {
+        "" => ["", "default", "kube-system"].contains(&event_namespace),
+        object_namespace => object_namespace == event_namespace,
     };
     (!fits).then(|| {
         FieldError::invalid(
             "involvedObject.namespace",
-            involved,
+            object_namespace,
             "does not match event.namespace",
         )
     })

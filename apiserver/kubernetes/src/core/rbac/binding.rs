@@ -163,7 +163,7 @@ fn role(binding: &Object) -> Cell {
     format!("{}/{}", text("kind"), text("name")).into()
 }
 
-/// The subjects of `kind`.
+/// Table cell with the subjects of `kind`.
 fn subjects(binding: &Object, kind: &str) -> Cell {
     let subjects = value::list(binding.value(), &["subjects"]).iter();
     let names = subjects.filter(|subject| subject["kind"] == kind).map(|subject| {

@@ -22,7 +22,7 @@ pub(super) fn prepare(new: &mut Value) {
     }
 }
 
-/// Checks a name as older DNS resolvers accept it: it begins with a letter.
+/// Checks that `name` is a DNS label that begins with a letter, as older DNS resolvers require.
 pub(super) fn name(name: &str) -> Result<(), NameError> {
     names::dns_label(name)?;
     if name.starts_with(|first: char| first.is_ascii_digit()) {
@@ -36,16 +36,16 @@ pub(super) fn name(name: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// All errors of the service.
+/// Errors of the service, beyond its schema.
 pub(super) fn validate(new: &Value) -> Vec<FieldError> {
     if value::object(new, &["spec"]).is_none() {
         return vec![FieldError::required("spec", "")];
     }
-    let kind = value::text(new, &["spec", "type"]);
+    let service_type = value::text(new, &["spec", "type"]);
     let headless = value::text(new, &["spec", "clusterIP"]) == "None";
     let ports = value::list(new, &["spec", "ports"]);
     let mut errors = Vec::new();
-    if kind == "ExternalName" {
+    if service_type == "ExternalName" {
         errors.extend(external_name(value::text(new, &["spec", "externalName"])));
         if !value::text(new, &["spec", "clusterIP"]).is_empty() {
             errors.push(FieldError::forbidden(
@@ -56,11 +56,11 @@ pub(super) fn validate(new: &Value) -> Vec<FieldError> {
     } else if ports.is_empty() && !headless {
         errors.push(FieldError::required("spec.ports", ""));
     }
-    if headless && matches!(kind, "NodePort" | "LoadBalancer") {
-        let detail = format!("may not be set to 'None' for {kind} services");
+    if headless && matches!(service_type, "NodePort" | "LoadBalancer") {
+        let detail = format!("may not be set to 'None' for {service_type} services");
         errors.push(FieldError::invalid("spec.clusterIP", "None", detail));
     }
-    errors.extend(all_ports(ports, kind));
+    errors.extend(all_ports(ports, service_type));
     errors.extend(selector(new));
     errors
 }
@@ -73,9 +73,9 @@ fn external_name(name: &str) -> Option<FieldError> {
     Some(FieldError::invalid("spec.externalName", name, problem))
 }
 
-fn all_ports(ports: &[Value], kind: &str) -> Vec<FieldError> {
+fn all_ports(ports: &[Value], service_type: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let mut named = BTreeSet::new();
+    let mut known_names = BTreeSet::new();
     for (index, port) in ports.iter().enumerate() {
         let path = format!("spec.ports[{index}]");
         let own_name = value::text(port, &["name"]);
@@ -84,13 +84,13 @@ fn all_ports(ports: &[Value], kind: &str) -> Vec<FieldError> {
         } else if !own_name.is_empty() {
             if let Err(problem) = names::dns_label(own_name) {
                 errors.push(FieldError::invalid(format!("{path}.name"), own_name, problem));
-            } else if !named.insert(own_name) {
+            } else if !known_names.insert(own_name) {
                 errors.push(FieldError::duplicate(format!("{path}.name"), own_name));
             }
         }
         errors.extend(number(port, "port", &path));
         errors.extend(target(port, &path));
-        errors.extend(node_port(port, kind, &path));
+        errors.extend(node_port(port, service_type, &path));
     }
     errors
 }
@@ -105,12 +105,12 @@ fn number(port: &Value, field: &str, path: &str) -> Option<FieldError> {
 fn target(port: &Value, path: &str) -> Option<FieldError> {
     match port.get("targetPort")? {
         Value::String(text) => {
-            let short = text.len() <= 15;
-            let lettered = text.bytes().any(|byte| byte.is_ascii_lowercase());
+            let is_short = text.len() <= 15;
+            let has_letter = text.bytes().any(|byte| byte.is_ascii_lowercase());
             let problem = match names::dns_label(text) {
                 Err(problem) => problem.to_string(),
-                Ok(()) if !short => "must be no more than 15 characters".to_owned(),
-                Ok(()) if !lettered => "must contain at least one letter (a-z)".to_owned(),
+                Ok(()) if !is_short => "must be no more than 15 characters".to_owned(),
+                Ok(()) if !has_letter => "must contain at least one letter (a-z)".to_owned(),
                 Ok(()) => return None,
             };
             Some(FieldError::invalid(
@@ -123,9 +123,9 @@ fn target(port: &Value, path: &str) -> Option<FieldError> {
     }
 }
 
-fn node_port(port: &Value, kind: &str, path: &str) -> Option<FieldError> {
+fn node_port(port: &Value, service_type: &str, path: &str) -> Option<FieldError> {
     port.get("nodePort")?.as_i64().filter(|node| *node != 0)?;
-    if !matches!(kind, "NodePort" | "LoadBalancer") {
+    if !matches!(service_type, "NodePort" | "LoadBalancer") {
         let detail = "may not be used when `type` is 'ClusterIP'";
         return Some(FieldError::forbidden(format!("{path}.nodePort"), detail));
     }

@@ -6,8 +6,8 @@ use super::*;
 
 fn answer(history: &Value) -> Answer {
     Answer {
-        read: serde_json::from_value(history.clone()).unwrap(),
-        written: history.clone(),
+        history: serde_json::from_value(history.clone()).unwrap(),
+        json: history.clone(),
     }
 }
 

@@ -49,8 +49,8 @@ fn printed(question: &WhyQuestion, report: &Value, counts: &[ReasonCount]) -> St
     let mut out = Vec::new();
     let read = serde_json::from_value(report.clone()).unwrap();
     let answer = Answer {
-        written: report,
-        read: &read,
+        raw: report,
+        parsed: &read,
     };
     print(&mut out, question, &answer, counts, None).unwrap();
     anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()
@@ -132,8 +132,8 @@ fn every_line_fits_the_terminal() {
             let mut out = Vec::new();
             let read = serde_json::from_value(report.clone()).unwrap();
             let answer = Answer {
-                written: &report,
-                read: &read,
+                raw: &report,
+                parsed: &read,
             };
             print(&mut out, &question(output, None), &answer, &[], Some(width)).unwrap();
             let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();

@@ -61,8 +61,8 @@ fn resource_selector(selector: &ResourceSelector, path: &str, errors: &mut Vec<F
     errors.extend(compiled.err().unwrap_or_default());
 }
 
-/// Adds errors of a namespace of which the other selectors select parts: it must be the only one, and be
-/// selected by name.
+/// Adds errors of a namespace that is placed only with the resources that the other selectors select: the
+/// namespace must be the only one, and be selected by name.
 fn in_parts(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
     const IN_PARTS: &str = "NamespaceWithResourceSelectors";
     let all: Vec<_> = spec.namespaces().collect();
@@ -119,7 +119,7 @@ fn strategy(strategy: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Errors about a changed scope of the status, which is immutable.
+/// Adds errors of a changed `statusReportingScope`, which is immutable once it is set.
 fn reporting(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldError>) {
     if let Some(scope) = &old.status_reporting_scope
         && new.status_reporting_scope.as_ref() != Some(scope)

@@ -43,20 +43,21 @@ fn read(object: &Object) -> Option<Seed> {
     object.view().ok()
 }
 
-/// The Status cell. It depends on more conditions than scheduling, so that a NotReady seed may still be
-/// picked.
+/// The Status cell. It depends on more conditions than scheduling, so the scheduler may still pick a seed
+/// that is NotReady.
 fn status_cell(status: &SeedStatus) -> &'static str {
-    let is = |name| condition(&status.conditions, name).map(|condition| condition.status.as_str());
-    match is("GardenletReady") {
+    let status_of = |name| condition(&status.conditions, name).map(|condition| condition.status.as_str());
+    match status_of("GardenletReady") {
         Some("Unknown") => return "Unknown",
         Some("True") => {}
         _ => return "NotReady",
     }
-    let buckets = is("BackupBucketsReady").is_none_or(|status| status == "True");
-    let extensions = is("ExtensionsReady").is_some_and(|status| status != "False" && status != "Unknown");
-    let components =
-        is("SeedSystemComponentsHealthy").is_none_or(|status| status != "False" && status != "Unknown");
-    if buckets && extensions && components {
+    let buckets_ready = status_of("BackupBucketsReady").is_none_or(|status| status == "True");
+    let extensions_ready =
+        status_of("ExtensionsReady").is_some_and(|status| status != "False" && status != "Unknown");
+    let components_healthy = status_of("SeedSystemComponentsHealthy")
+        .is_none_or(|status| status != "False" && status != "Unknown");
+    if buckets_ready && extensions_ready && components_healthy {
         "Ready"
     } else {
         "NotReady"

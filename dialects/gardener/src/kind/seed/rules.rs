@@ -9,7 +9,7 @@ use super::spec::{Seed, SeedBackup, SeedNetworks};
 use crate::cidr::{FAMILIES, Families, Range};
 use crate::kind::common::{cidr, disjoint, immutable, ip_families, of_families, required, unreserved};
 
-/// Checks every rule on the new seed and the old one.
+/// Checks a seed, and its changes if there is a stored seed `old`.
 pub(super) fn check(seed: &Seed, old: Option<&Seed>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let provider = &seed.spec.provider;
@@ -61,9 +61,10 @@ fn unique_zones(errors: &mut Vec<FieldError>, zones: &[String]) {
     }
 }
 
-/// Checks the ranges: all are CIDRs of the seed's families, and overlap with no range that Gardener
-/// reserves. The seed's ranges do not overlap with one another, nor do its defaults for shoots. Defaults of
-/// IPv4 may overlap with the seed's ranges, since they are mapped.
+/// Checks the ranges: all are CIDRs of the seed's families, and none overlaps with a range that Gardener
+/// reserves. The seed's ranges do not overlap with one another, and its defaults for shoots do not overlap
+/// with one another. Defaults of IPv4 may overlap with the seed's ranges, since Gardener maps addresses of
+/// IPv4.
 fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
     required(
         errors,
@@ -78,7 +79,7 @@ fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
         "must be the CIDR of the seed's services",
     );
     let defaults = networks.shoot_defaults.as_ref();
-    let own = [
+    let own_ranges = [
         ("spec.networks.nodes", networks.nodes.as_deref()),
         (
             "spec.networks.pods",
@@ -100,29 +101,29 @@ fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
         ),
     ];
     ip_families(errors, "spec.networks.ipFamilies", &networks.ip_families);
-    for (path, text) in own.iter().chain(&default_ranges) {
+    for (path, text) in own_ranges.iter().chain(&default_ranges) {
         cidr(errors, path, *text);
     }
-    for ranges in [&own[..], &default_ranges[..]] {
+    for ranges in [&own_ranges[..], &default_ranges[..]] {
         of_families(errors, &networks.ip_families, ranges);
         unreserved(errors, ranges);
         disjoint(errors, ranges);
     }
-    apart(errors, &own, &default_ranges);
+    check_ipv6_defaults(errors, &own_ranges, &default_ranges);
 }
 
-/// Refuses IPv6 ranges for shoots that overlap with those of the seed.
-fn apart(
+/// Refuses default ranges of IPv6 that overlap with the seed's own ranges.
+fn check_ipv6_defaults(
     errors: &mut Vec<FieldError>,
-    own: &[(&'static str, Option<&str>)],
+    own_ranges: &[(&'static str, Option<&str>)],
     default_ranges: &[(&'static str, Option<&str>)],
 ) {
-    let six = Families::of([FAMILIES[1]]);
+    let ipv6 = Families::of([FAMILIES[1]]);
     for default in default_ranges {
-        let is_six = |text: &str| Range::parse(text).is_ok_and(|range| six.admit(range));
-        if default.1.is_some_and(is_six) {
-            for one in own {
-                disjoint(errors, &[*one, *default]);
+        let is_ipv6 = |text: &str| Range::parse(text).is_ok_and(|range| ipv6.admit(range));
+        if default.1.is_some_and(is_ipv6) {
+            for own_range in own_ranges {
+                disjoint(errors, &[*own_range, *default]);
             }
         }
     }

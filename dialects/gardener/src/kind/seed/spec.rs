@@ -265,7 +265,7 @@ impl JsonSchema for Amount {
 }
 
 impl SeedSpec {
-    /// Whether the seed is visible to the scheduler. By the current rules no taint hides it.
+    /// Whether the seed is visible to the scheduler. By the current rules, no taint hides a seed.
     #[must_use]
     pub fn visible(&self, rules: Rules) -> bool {
         match self
@@ -299,14 +299,14 @@ impl SeedSpec {
         dns.map(|default| default.domain.as_str())
     }
 
-    /// The domain of control planes' names; empty where there is none.
+    /// The domain of control planes' names; empty if there is none.
     #[must_use]
     pub fn internal_domain(&self) -> &str {
         let internal = self.dns.as_ref().and_then(|dns| dns.internal.as_ref());
         internal.map_or("", |internal| &internal.domain)
     }
 
-    /// The effect of the zones of workers, as stored; empty where they have none.
+    /// The mode of the zone selection as stored; empty if there is no zone selection.
     #[must_use]
     pub fn zone_selection(&self) -> &str {
         let settings = self.settings.as_ref();

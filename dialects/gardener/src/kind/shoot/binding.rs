@@ -11,7 +11,7 @@ use crate::kind::{child, fill};
 /// The error for a change of the seed's name in a write of the Shoot itself.
 pub const ONLY_BY_BINDING: &str = "may only be changed through the subresource shoots/binding";
 
-/// The values that a shoot gets with its seed where it has no value itself.
+/// Values that a binding sets in a shoot that does not have them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeedDefaults<'a> {
     /// The seed's default range for pods.
@@ -24,30 +24,31 @@ pub struct SeedDefaults<'a> {
     pub tolerations: Vec<&'a Toleration>,
 }
 
-/// Binds the raw `shoot` to `seed`: sets the name, the fields in `given`, and the labels. If the shoot had no
-/// seed, its pending Create, which is from a failed attempt to schedule it, is removed from the status.
-pub fn bind(shoot: &mut Value, seed: &str, given: &SeedDefaults<'_>) {
+/// Binds the raw `shoot` to `seed`: sets the name, the missing fields from `defaults`, and the labels. If the
+/// shoot had no seed, this also removes a pending Create from the status, which is from a failed attempt to
+/// schedule the shoot.
+pub fn bind(shoot: &mut Value, seed: &str, defaults: &SeedDefaults<'_>) {
     let uid = shoot.pointer("/metadata/uid").and_then(Value::as_str);
     let own_services = own_services(uid.unwrap_or_default());
     let Some(root) = shoot.as_object_mut() else { return };
-    let bare = seed_name(root).is_none();
+    let had_no_seed = seed_name(root).is_none();
     if let Some(spec) = child(root, "spec") {
         spec.insert("seedName".to_owned(), seed.into());
-        fill_ranges(spec, given, &own_services);
-        if let Some(domain) = &given.domain
+        fill_ranges(spec, defaults, &own_services);
+        if let Some(domain) = &defaults.domain
             && let Some(dns) = child(spec, "dns")
         {
             fill(dns, "domain", domain.as_str());
         }
-        tolerate(spec, &given.tolerations);
+        tolerate(spec, &defaults.tolerations);
     }
-    if bare {
-        forget_pending(root);
+    if had_no_seed {
+        remove_pending_create(root);
     }
     label_seeds(root);
 }
 
-/// Adds the tolerations of the project.
+/// Adds `tolerations` to the spec of a shoot.
 fn tolerate(spec: &mut Map<String, Value>, tolerations: &[&Toleration]) {
     if tolerations.is_empty() {
         return;
@@ -64,9 +65,10 @@ fn is_workerless(spec: &Map<String, Value>) -> bool {
     workers.and_then(Value::as_array).is_none_or(Vec::is_empty)
 }
 
-/// Sets the seed's default ranges of the shoot's families where the shoot has no range. A shoot without
-/// machines gets its own range for services of IPv6, since it has no network that could provide the range.
-fn fill_ranges(spec: &mut Map<String, Value>, given: &SeedDefaults<'_>, own_services: &str) {
+/// Sets the shoot's missing ranges to the seed's default ranges of the shoot's families. A shoot without
+/// machines gets no range for pods. If such a shoot is of IPv6 and the seed has no fitting default for
+/// services, the services get the range `own_services`, since no network could provide a range.
+fn fill_ranges(spec: &mut Map<String, Value>, defaults: &SeedDefaults<'_>, own_services: &str) {
     let names = spec
         .get("networking")
         .and_then(|networking| networking.get("ipFamilies"));
@@ -74,10 +76,10 @@ fn fill_ranges(spec: &mut Map<String, Value>, given: &SeedDefaults<'_>, own_serv
     let families = Families::of(names.filter_map(Value::as_str));
     let workerless = is_workerless(spec);
     let fits = |range: &&str| families.admit(Range::of(Some(range)));
-    let own = Some(own_services).filter(|range| workerless && fits(range));
+    let own_range = Some(own_services).filter(|range| workerless && fits(range));
     let ranges = [
-        ("pods", given.pods.filter(|range| !workerless && fits(range))),
-        ("services", given.services.filter(fits).or(own)),
+        ("pods", defaults.pods.filter(|range| !workerless && fits(range))),
+        ("services", defaults.services.filter(fits).or(own_range)),
     ];
     if ranges.iter().all(|(_, range)| range.is_none()) {
         return;
@@ -103,16 +105,16 @@ fn own_services(uid: &str) -> String {
     format!("fd{a:02x}:{b:02x}{c:02x}:{d:02x}{e:02x}::/112")
 }
 
-/// Restores the stored status, since a binding does not write it, but removes a Create that was pending
-/// without a seed.
+/// Restores the stored status, since a binding does not write the status. If the binding sets the first seed,
+/// a pending Create is removed from the status.
 pub(super) fn keep_status(old: &Value, new: &mut Map<String, Value>) {
     match old.get("status") {
         Some(status) => new.insert("status".to_owned(), status.clone()),
         None => new.remove("status"),
     };
-    let had_none = old.as_object().is_none_or(|old| seed_name(old).is_none());
-    if had_none && seed_name(new).is_some() {
-        forget_pending(new);
+    let had_no_seed = old.as_object().is_none_or(|old| seed_name(old).is_none());
+    if had_no_seed && seed_name(new).is_some() {
+        remove_pending_create(new);
     }
 }
 
@@ -120,22 +122,23 @@ fn seed_name(root: &Map<String, Value>) -> Option<&str> {
     root.get("spec")?.get("seedName")?.as_str()
 }
 
-fn forget_pending(root: &mut Map<String, Value>) {
+fn remove_pending_create(root: &mut Map<String, Value>) {
     let Some(status) = root.get_mut("status").and_then(Value::as_object_mut) else {
         return;
     };
-    let is = |field: &str, text: &str| {
+    let has_text = |field: &str, text: &str| {
         status
             .get("lastOperation")
             .and_then(|operation| operation.get(field)?.as_str())
             == Some(text)
     };
-    if is("type", "Create") && is("state", "Pending") {
+    if has_text("type", "Create") && has_text("state", "Pending") {
         status.remove("lastOperation");
     }
 }
 
-/// Errors of a binding: the seed's name must be set and changed, and all other fields must stay.
+/// Errors of a binding: the seed's name must be set, and must change. If the shoot has a seed already, all
+/// other fields of the spec must stay.
 pub(super) fn check_seed_name(old: &Value, new: &Value) -> Vec<FieldError> {
     const PATH: &str = "spec.seedName";
     let name = |value: &Value| {
@@ -157,7 +160,7 @@ pub(super) fn check_seed_name(old: &Value, new: &Value) -> Vec<FieldError> {
                 "the shoot is bound to this seed already",
             )]
         }
-        (Some(_), Some(_)) if others_changed(old, new) => {
+        (Some(_), Some(_)) if other_fields_changed(old, new) => {
             vec![FieldError::forbidden(
                 "spec",
                 "only seedName may change when a bound shoot moves to another seed",
@@ -167,7 +170,7 @@ pub(super) fn check_seed_name(old: &Value, new: &Value) -> Vec<FieldError> {
     }
 }
 
-fn others_changed(old: &Value, new: &Value) -> bool {
+fn other_fields_changed(old: &Value, new: &Value) -> bool {
     let rest = |value: &Value| {
         let mut spec = value.get("spec").cloned().unwrap_or_default();
         spec.as_object_mut().map(|spec| spec.remove("seedName"));

@@ -14,7 +14,7 @@ pub(super) const COLUMNS: &[Column] = &[
             read(shoot)
                 .map_or_else(
                     || UNKNOWN.to_owned(),
-                    |read| profile_cell(&read, shoot.meta().namespace()),
+                    |fields| profile_cell(&fields, shoot.meta().namespace()),
                 )
                 .into()
         }),

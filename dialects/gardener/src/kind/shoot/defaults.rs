@@ -10,8 +10,8 @@ use crate::names::{DEFAULT_SCHEDULER, GARDEN_NAMESPACE, PROTECTED_TAINT, SEED_NA
 /// The older field with the name of the profile.
 const OLD_FORM: &str = "cloudProfileName";
 
-/// Sets defaults: purpose, scheduler, both fields for the profile, and the toleration of Gardener's own
-/// shoots.
+/// Sets defaults: the purpose, the scheduler, the fields for the profile unless the shoot is being deleted,
+/// and the toleration of protected seeds in the namespace `garden`.
 pub(super) fn fill_in(root: &mut Map<String, Value>, old: Option<&Value>) {
     let in_garden = root
         .get("metadata")
@@ -34,8 +34,9 @@ pub(super) fn fill_in(root: &mut Map<String, Value>, old: Option<&Value>) {
     }
 }
 
-/// Sets one of the two fields for the profile from the other, depending on the Shoot's version of
-/// Kubernetes: both fields exist before 1.33, and only `cloudProfile` since 1.34.
+/// Aligns the two fields for the profile, depending on the Shoot's version of Kubernetes: before 1.33 both
+/// fields are set, in 1.33 `cloudProfileName` is optional, and since 1.34 only `cloudProfile` exists. A
+/// NamespacedCloudProfile is only in `cloudProfile`.
 fn name_profile(spec: &mut Map<String, Value>, old: Option<&Value>) {
     let version = spec
         .get("kubernetes")
@@ -51,20 +52,23 @@ fn name_profile(spec: &mut Map<String, Value>, old: Option<&Value>) {
     };
     fill(reference, "kind", CLOUD_PROFILE);
     let is_plain = reference["kind"] == CLOUD_PROFILE;
-    let Some(named) = reference.get("name").and_then(Value::as_str).map(str::to_owned) else {
+    let Some(profile_name) = reference.get("name").and_then(Value::as_str).map(str::to_owned) else {
         return;
     };
     if has_one_form {
-        let before = old.and_then(|old| old.get(OLD_FORM)?.as_str());
-        if is_plain && old_name.as_deref() == Some(named.as_str()) && before == Some(named.as_str()) {
+        let stored_name = old.and_then(|old| old.get(OLD_FORM)?.as_str());
+        if is_plain
+            && old_name.as_deref() == Some(profile_name.as_str())
+            && stored_name == Some(profile_name.as_str())
+        {
             spec.remove(OLD_FORM);
         }
     } else if !is_plain {
         spec.remove(OLD_FORM);
     } else if version.is_none_or(|version| version < (1, 33))
-        || old_name.is_some_and(|old_name| old_name != named)
+        || old_name.is_some_and(|old_name| old_name != profile_name)
     {
-        spec.insert(OLD_FORM.to_owned(), named.into());
+        spec.insert(OLD_FORM.to_owned(), profile_name.into());
     }
 }
 
@@ -73,7 +77,8 @@ fn tolerate_protected(spec: &mut Map<String, Value>) {
     let Some(tolerations) = spec.get_mut("tolerations").and_then(Value::as_array_mut) else {
         return;
     };
-    // A toleration with a value is another one. If a key has several tolerations, the last counts.
+    // A toleration of this key with a value is a different toleration. If a key has several tolerations, the
+    // last counts.
     let is_plain = |toleration: &Value| {
         toleration.get("key").and_then(Value::as_str) == Some(PROTECTED_TAINT)
             && toleration.get("value").is_none_or(Value::is_null)
@@ -96,8 +101,8 @@ pub(super) fn label_seeds(root: &mut Map<String, Value>) {
     let Some(metadata) = child(root, "metadata") else {
         return;
     };
-    let labelled = metadata.get("labels").is_some_and(Value::is_object);
-    if seed_labels.is_empty() && !labelled {
+    let has_labels = metadata.get("labels").is_some_and(Value::is_object);
+    if seed_labels.is_empty() && !has_labels {
         return;
     }
     let Some(labels) = child(metadata, "labels") else {

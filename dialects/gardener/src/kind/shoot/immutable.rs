@@ -20,23 +20,24 @@ pub(super) struct ShootUpdate<'a> {
 }
 
 impl ShootUpdate<'_> {
-    fn spec(&self) -> bool {
+    fn changes_spec(&self) -> bool {
         self.old_value.get("spec") != self.new_value.get("spec")
     }
 }
 
-/// Checks every rule about the change from old to new.
-pub(super) fn check(via: Via, changed: &ShootUpdate<'_>) -> Vec<FieldError> {
+/// Checks every rule about the change from old to new. Writes through subresources other than the binding are
+/// not checked.
+pub(super) fn check(via: Via, update: &ShootUpdate<'_>) -> Vec<FieldError> {
     if matches!(via, Via::Subresource(name) if name != BINDING) {
         return Vec::new();
     }
-    let (old, new) = (&changed.old.spec, &changed.new.spec);
+    let (old, new) = (&update.old.spec, &update.new.spec);
     let mut errors = Vec::new();
-    if changed.spec() {
-        errors.extend(frozen(changed));
+    if update.changes_spec() {
+        errors.extend(frozen(update));
     }
     if via == Via::Subresource(BINDING) {
-        errors.extend(binding::check_seed_name(changed.old_value, changed.new_value));
+        errors.extend(binding::check_seed_name(update.old_value, update.new_value));
     } else if old.seed_name != new.seed_name {
         errors.push(FieldError::forbidden("spec.seedName", binding::ONLY_BY_BINDING));
     }
@@ -79,8 +80,8 @@ pub(super) fn check(via: Via, changed: &ShootUpdate<'_>) -> Vec<FieldError> {
 }
 
 /// The error of a changed spec while the shoot is being deleted, or its control plane moves between seeds.
-fn frozen(changed: &ShootUpdate<'_>) -> Option<FieldError> {
-    let deleting = changed
+fn frozen(update: &ShootUpdate<'_>) -> Option<FieldError> {
+    let deleting = update
         .old_value
         .pointer("/metadata/deletionTimestamp")
         .is_some_and(|at| !at.is_null());
@@ -90,12 +91,12 @@ fn frozen(changed: &ShootUpdate<'_>) -> Option<FieldError> {
             "cannot be changed while the shoot is being deleted",
         ));
     }
-    let operation = changed.old.status.last_operation.as_ref();
-    let apart = match (&changed.old.spec.seed_name, &changed.old.status.seed_name) {
+    let operation = update.old.status.last_operation.as_ref();
+    let seeds_differ = match (&update.old.spec.seed_name, &update.old.status.seed_name) {
         (Some(wanted), Some(actual)) => wanted != actual,
         _ => false,
     };
-    let moving = apart || operation.is_some_and(LastOperation::is_move);
+    let moving = seeds_differ || operation.is_some_and(LastOperation::is_move);
     moving.then(|| {
         FieldError::forbidden(
             "spec",
@@ -124,44 +125,51 @@ fn networking(errors: &mut Vec<FieldError>, old: Option<&Networking>, new: Optio
         [] => vec![FAMILIES[0].to_owned()],
         given => given.to_vec(),
     };
-    let (was, is) = (families(old), families(new));
+    let (old_families, new_families) = (families(old), families(new));
     // IPv6 may be added to IPv4, and removed again.
     let grows = |one: &[String], other: &[String]| one == [FAMILIES[0]] && other == FAMILIES;
-    if was != is && !grows(&was, &is) && !grows(&is, &was) {
-        let detail = format!("cannot change from {} to {}", was.join(", "), is.join(", "));
+    if old_families != new_families
+        && !grows(&old_families, &new_families)
+        && !grows(&new_families, &old_families)
+    {
+        let detail = format!(
+            "cannot change from {} to {}",
+            old_families.join(", "),
+            new_families.join(", ")
+        );
         errors.push(FieldError::forbidden("spec.networking.ipFamilies", detail));
     }
 }
 
 /// Refuses a change of the control plane's failure tolerance, once it is set and the shoot has a seed.
 fn tolerance(errors: &mut Vec<FieldError>, old: &ShootSpec, new: &ShootSpec) {
-    let of = |spec: &ShootSpec| spec.failure_tolerance().map(str::to_owned);
+    let tolerance_of = |spec: &ShootSpec| spec.failure_tolerance().map(str::to_owned);
     if new.seed_name.is_some() {
         immutable(
             errors,
             "spec.controlPlane.highAvailability.failureTolerance.type",
-            of(old).as_deref(),
-            of(new).as_deref(),
+            tolerance_of(old).as_deref(),
+            tolerance_of(new).as_deref(),
         );
     }
 }
 
-/// Refuses a change of the control plane's zones, unless all are removed, or zones are added to survive the
-/// loss of a zone.
+/// Refuses a change of the control plane's zones, unless all are removed, or zones are added while the
+/// failure tolerance becomes `zone`.
 fn zones(errors: &mut Vec<FieldError>, old: Option<&ControlPlane>, new: Option<&ControlPlane>) {
     const PATH: &str = "spec.controlPlane.zones";
-    let of = |plane: Option<&ControlPlane>| plane.map(|plane| plane.zones.clone()).unwrap_or_default();
-    let (was, is) = (of(old), of(new));
-    if was == is || is.is_empty() {
+    let zones_of = |plane: Option<&ControlPlane>| plane.map(|plane| plane.zones.clone()).unwrap_or_default();
+    let (old_zones, new_zones) = (zones_of(old), zones_of(new));
+    if old_zones == new_zones || new_zones.is_empty() {
         return;
     }
     let survives = |plane: Option<&ControlPlane>| {
-        let high = plane.and_then(|plane| plane.high_availability.as_ref());
-        high.is_some_and(|high| high.failure_tolerance.r#type == ZONE)
+        let availability = plane.and_then(|plane| plane.high_availability.as_ref());
+        availability.is_some_and(|availability| availability.failure_tolerance.r#type == ZONE)
     };
-    if was.is_empty() || survives(old) || !survives(new) {
+    if old_zones.is_empty() || survives(old) || !survives(new) {
         errors.push(FieldError::forbidden(PATH, "field is immutable"));
-    } else if !was.iter().all(|zone| is.contains(zone)) {
+    } else if !old_zones.iter().all(|zone| new_zones.contains(zone)) {
         errors.push(FieldError::forbidden(
             PATH,
             "a zone that is there cannot be taken away when others are added",

@@ -76,13 +76,13 @@ pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Checks the zones of the control plane: one zone, or three different zones if the control plane tolerates
-/// the loss of a zone.
+/// Checks the zones of the control plane, if any are set: one zone, or three different zones if the control
+/// plane tolerates the loss of a zone.
 fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
     const PATH: &str = "spec.controlPlane.zones";
     let zones = &control_plane.zones;
-    let tolerance = control_plane.high_availability.as_ref();
-    let expected = match tolerance {
+    let availability = control_plane.high_availability.as_ref();
+    let expected = match availability {
         Some(high) if high.failure_tolerance.r#type == ZONE => 3,
         _ => 1,
     };
@@ -114,17 +114,18 @@ pub(super) fn ranges(networking: &Networking) -> Vec<FieldError> {
     errors
 }
 
-/// The error of `spec.cloudProfileName`, the older field for the profile, which does not exist since
-/// Kubernetes 1.34.
+/// The error of `spec.cloudProfileName`, the older field for the profile. Since Kubernetes 1.34, only a
+/// stored shoot may still have this field.
 pub(super) fn old_form(shoot: &Shoot, old: Option<&Shoot>) -> Option<FieldError> {
-    let named = |shoot: &Shoot| {
+    let name_and_form = |shoot: &Shoot| {
         let name = shoot.spec.cloud_profile_name.clone();
         (
             name.filter(|name| !name.is_empty()),
             shoot.spec.has_one_profile_form(),
         )
     };
-    let is_refused = matches!(named(shoot), (Some(_), true)) && old.map(named) != Some(named(shoot));
+    let is_refused = matches!(name_and_form(shoot), (Some(_), true))
+        && old.map(name_and_form) != Some(name_and_form(shoot));
     is_refused.then(|| {
         let detail = "is gone for Kubernetes 1.34 and newer: name the profile in spec.cloudProfile.name";
         FieldError::forbidden("spec.cloudProfileName", detail)
@@ -164,7 +165,7 @@ fn check_dns(errors: &mut Vec<FieldError>, dns: &Dns) {
     {
         errors.push(FieldError::invalid("spec.dns.domain", domain.as_str(), problem));
     }
-    let mut primary = false;
+    let mut has_primary = false;
     for (index, provider) in dns.providers.iter().enumerate() {
         let path = format!("spec.dns.providers[{index}]");
         let unmanaged = provider.r#type.as_deref() == Some("unmanaged");
@@ -177,11 +178,11 @@ fn check_dns(errors: &mut Vec<FieldError>, dns: &Dns) {
             errors.push(FieldError::forbidden(format!("{path}.{field}"), detail));
         }
         if provider.primary == Some(true) {
-            if primary {
+            if has_primary {
                 let detail = "there is a primary provider already; at most one is allowed";
                 errors.push(FieldError::forbidden(format!("{path}.primary"), detail));
             }
-            primary = true;
+            has_primary = true;
             if !unmanaged && dns.domain.is_none() {
                 errors.push(FieldError::required(
                     "spec.dns.domain",
@@ -225,7 +226,7 @@ pub(crate) fn tolerations(errors: &mut Vec<FieldError>, list: &str, tolerations:
         if let Err(problem) = label_text(value) {
             errors.push(FieldError::invalid(format!("{path}.value"), value, problem));
         }
-        // A toleration without a value covers every value, so that no other one may follow for the same key.
+        // No toleration may follow a toleration of the same key without a value.
         if seen.contains(&(key, "")) || !seen.insert((key, value)) {
             errors.push(FieldError::duplicate(path, format!("{key}={value}")));
         }

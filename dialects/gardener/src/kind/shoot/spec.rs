@@ -302,8 +302,8 @@ pub const CLOUD_PROFILE: &str = "CloudProfile";
 pub const NAMESPACED_CLOUD_PROFILE: &str = "NamespacedCloudProfile";
 
 impl Toleration {
-    /// Whether this allowed toleration allows `other`: both are equal, or this one has no value, and thus
-    /// allows every value.
+    /// Whether this allowed toleration allows `other`: the keys are equal, and this toleration has either the
+    /// value of `other` or no value.
     #[must_use]
     pub fn allows(&self, other: &Self) -> bool {
         self.key == other.key && (self.value.is_none() || self.value == other.value)
@@ -320,7 +320,7 @@ impl fmt::Display for Toleration {
 }
 
 impl ShootSpec {
-    /// The kind and name of the profile, from whichever field is set.
+    /// The kind and name of the profile. If both fields are set, `cloudProfile` wins.
     #[must_use]
     pub fn profile(&self) -> Option<(&str, &str)> {
         match (&self.cloud_profile, &self.cloud_profile_name) {
@@ -346,7 +346,7 @@ impl ShootSpec {
         }
     }
 
-    /// Whether `cloudProfile` is the only field for the profile, as since Kubernetes 1.34.
+    /// Whether `cloudProfile` is the only field for the profile: the version of Kubernetes is 1.34 or newer.
     #[must_use]
     pub fn has_one_profile_form(&self) -> bool {
         let version = self
@@ -356,7 +356,7 @@ impl ShootSpec {
         version.and_then(minor_version) >= Some((1, 34))
     }
 
-    /// The loss that the control plane survives: `node` or `zone`.
+    /// The kind of failure that the control plane tolerates: `node` or `zone`.
     #[must_use]
     pub fn failure_tolerance(&self) -> Option<&str> {
         let plane = self.control_plane.as_ref()?;
@@ -369,7 +369,7 @@ impl ShootSpec {
         self.failure_tolerance() == Some(ZONE)
     }
 
-    /// The zones of the control plane; empty where none are named.
+    /// The zones of the control plane; empty if none are set.
     #[must_use]
     pub fn control_plane_zones(&self) -> &[String] {
         self.control_plane.as_ref().map_or(&[], |plane| &plane.zones)

@@ -10,7 +10,7 @@ use crate::value::{List, Value};
 /// Default number of digits after the point.
 const PRECISION: usize = 6;
 /// Highest number of digits after the point.
-const MOST_PRECISION: usize = 1000;
+const HIGHEST_PRECISION: usize = 1000;
 
 pub(super) fn format<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (text, Value::List(list)) = (text(args, 0)?, &args[1]) else {
@@ -31,7 +31,7 @@ pub(super) fn format<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         let (precision, verb) = clause(&mut rest)?;
         let value = argument(list, used)?;
         used += 1;
-        put(meter, &mut output, verb, precision, &value)?;
+        write_clause(meter, &mut output, verb, precision, &value)?;
     }
     output.push_str(rest);
     if used < list.len() {
@@ -44,9 +44,9 @@ pub(super) fn format<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(output.into())
 }
 
-fn argument<'a>(list: &List<'a>, place: usize) -> Result<Value<'a>, Error> {
-    list.get(place)
-        .ok_or_else(|| Error::failed(format!("index {place} out of range")))
+fn argument<'a>(list: &List<'a>, index: usize) -> Result<Value<'a>, Error> {
+    list.get(index)
+        .ok_or_else(|| Error::failed(format!("index {index} out of range")))
 }
 
 /// Parses the precision and the letter of a clause.
@@ -56,11 +56,11 @@ fn clause(rest: &mut &str) -> Result<(Option<usize>, char), Error> {
         let length = digits
             .find(|digit: char| !digit.is_ascii_digit())
             .unwrap_or(digits.len());
-        let read = digits[..length]
+        let number = digits[..length]
             .parse()
             .ok()
-            .filter(|read| *read <= MOST_PRECISION);
-        precision = Some(read.ok_or_else(|| {
+            .filter(|number| *number <= HIGHEST_PRECISION);
+        precision = Some(number.ok_or_else(|| {
             Error::failed("could not parse formatting clause: error while parsing precision")
         })?);
         *rest = &digits[length..];
@@ -73,14 +73,14 @@ fn clause(rest: &mut &str) -> Result<(Option<usize>, char), Error> {
     Ok((precision, verb))
 }
 
-fn wrong(clause: &str, accepted: &str, value: &Value<'_>) -> Error {
+fn clause_error(clause: &str, accepted: &str, value: &Value<'_>) -> Error {
     let actual = value.type_name();
     Error::failed(format!(
         "error during formatting: {clause} clause can only be used on {accepted}, was given {actual}"
     ))
 }
 
-fn put(
+fn write_clause(
     meter: &mut Meter,
     output: &mut String,
     verb: char,
@@ -92,11 +92,11 @@ fn put(
         ('s', value) => write_value(meter, output, value, false)?,
         ('d', Value::Int(number)) => output.push_str(&number.to_string()),
         ('d', Value::Uint(number)) => output.push_str(&number.to_string()),
-        ('d', value) => return Err(wrong("decimal", "integers", value)),
+        ('d', value) => return Err(clause_error("decimal", "integers", value)),
         ('f' | 'e', value) => {
             let clause = if verb == 'f' { "fixed-point" } else { "scientific" };
-            let number = double(value).ok_or_else(|| wrong(clause, "doubles", value))?;
-            let formatted = match unusual(number) {
+            let number = double(value).ok_or_else(|| clause_error(clause, "doubles", value))?;
+            let formatted = match special_name(number) {
                 Some(word) => word.to_owned(),
                 None if verb == 'f' => grouped(number, precision.unwrap_or(PRECISION)),
                 None => scientific(number),
@@ -111,9 +111,9 @@ fn put(
         ('b' | 'o' | 'x' | 'X', Value::Uint(number)) => output.push_str(&in_base(*number, verb)),
         ('x' | 'X', Value::String(text)) => bytes(meter, output, text.as_bytes(), verb)?,
         ('x' | 'X', Value::Bytes(all)) => bytes(meter, output, all, verb)?,
-        ('b', value) => return Err(wrong("binary", "integers and bools", value)),
-        ('o', value) => return Err(wrong("octal", "integers", value)),
-        ('x' | 'X', value) => return Err(wrong("hex", "integers, byte buffers, and strings", value)),
+        ('b', value) => return Err(clause_error("binary", "integers and bools", value)),
+        ('o', value) => return Err(clause_error("octal", "integers", value)),
+        ('x' | 'X', value) => return Err(clause_error("hex", "integers, byte buffers, and strings", value)),
         (other, _) => {
             return Err(Error::failed(format!(
                 "could not parse formatting clause: unrecognized formatting clause \"{other}\""
@@ -136,7 +136,7 @@ fn double(value: &Value<'_>) -> Option<f64> {
     }
 }
 
-fn unusual(number: f64) -> Option<&'static str> {
+fn special_name(number: f64) -> Option<&'static str> {
     if number.is_nan() {
         return Some("NaN");
     }
@@ -201,7 +201,7 @@ fn scientific(number: f64) -> String {
     output
 }
 
-/// Formats a value for `%s`; within lists and maps in the form of an expression.
+/// Writes a value for `%s`; `inside` lists and maps, in the form of an expression.
 fn write_value(meter: &mut Meter, output: &mut String, value: &Value<'_>, inside: bool) -> Result<(), Error> {
     meter.charge(1)?;
     meter.bytes(value.size())?;
@@ -247,7 +247,7 @@ fn write_value(meter: &mut Meter, output: &mut String, value: &Value<'_>, inside
             }
         }
         other => {
-            return Err(wrong(
+            return Err(clause_error(
                 "string",
                 "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
                 other,
