@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use berth_scheduling::{Rejection, ScoreColumn};
+use berth_scheduling::{Rejection, Rejections, ScoreColumn};
 
 use crate::decision::Decision;
 use crate::inventory::Inventory;
@@ -75,9 +75,10 @@ pub struct Places {
     picked: Vec<bool>,
     /// The amount of each candidate; empty where the system divides nothing.
     amounts: Vec<i64>,
-    /// The start of each candidate's refusals among the refusals of the decision, followed by the end of the
-    /// last candidate's refusals.
-    refusals: Vec<u32>,
+    /// The refusals of the decision.
+    rejections: Rejections,
+    /// Number of targets.
+    count: u32,
 }
 
 impl Places {
@@ -98,23 +99,12 @@ impl Places {
         for (&candidate, &amount) in decision.solved.picked.iter().zip(&decision.amounts) {
             amounts[candidate as usize] = amount;
         }
-        let mut refusals = Vec::with_capacity(count + 1);
-        let mut rest = (0..).zip(&decision.solved.rejections).peekable();
-        // Even if every filter refuses every target, there are fewer than 2^32 refusals.
-        let all = u32::try_from(decision.solved.rejections.len()).unwrap_or(u32::MAX);
-        for candidate in 0..inventory.count() {
-            refusals.push(rest.peek().map_or(all, |&(at, _)| at));
-            while rest
-                .next_if(|(_, refusal)| refusal.candidate <= candidate)
-                .is_some()
-            {}
-        }
-        refusals.push(all);
         Self {
             ranks,
             picked,
             amounts,
-            refusals,
+            rejections: decision.solved.rejections.clone(),
+            count: inventory.count(),
         }
     }
 
@@ -126,14 +116,15 @@ impl Places {
 
     /// Range of the refusals of `candidate` among the refusals of the decision.
     fn refusals(&self, candidate: u32) -> Range<usize> {
-        let at = candidate as usize;
-        self.refusals[at] as usize..self.refusals[at + 1] as usize
+        let (starts, at) = (self.rejections.starts(self.count), candidate as usize);
+        starts[at] as usize..starts[at + 1] as usize
     }
 
     /// The number of bytes on the heap.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        (self.ranks.len() + self.refusals.len()) * size_of::<u32>()
+        // The starts of the refusals have one entry more than the ranks.
+        (2 * self.ranks.len() + 1) * size_of::<u32>()
             + self.picked.len()
             + self.amounts.len() * size_of::<i64>()
     }

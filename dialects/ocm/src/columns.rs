@@ -4,6 +4,7 @@
 //! columns are shared with older snapshots. After clusters were added or removed, the next read copies
 //! stretches of the former columns ([`moved`]).
 
+pub(crate) mod kept;
 pub(crate) mod moved;
 pub(crate) mod taints;
 
@@ -19,6 +20,7 @@ use crate::names::SET_LABEL;
 use crate::record::{ClusterSet, Membership};
 use crate::scored::Scores;
 use crate::tally::Tally;
+use kept::KeptOutcomes;
 use taints::Taints;
 
 /// All clusters as columns.
@@ -50,6 +52,8 @@ pub(crate) struct Columns {
     pub(crate) sets: imbl::HashMap<Arc<str>, Arc<Bits>>,
     /// The AddOn scores, by resource and score name.
     scores: imbl::HashMap<(Arc<str>, Arc<str>), Arc<ScoreColumn>>,
+    /// Outcomes of the filters over the present clusters and sets.
+    pub(crate) kept: Arc<KeptOutcomes>,
 }
 
 /// The values of one AddOn score, by candidate.
@@ -117,6 +121,7 @@ impl Columns {
             counts: rows.iter().map(|row| tally.of(&row.name)).collect(),
             sets: imbl::HashMap::new(),
             scores: imbl::HashMap::new(),
+            kept: Arc::default(),
             rows: rows.into_iter().collect(),
         };
         for (name, set) in sets {
@@ -169,6 +174,9 @@ impl Columns {
         };
         let place = candidate as usize;
         let old = Arc::clone(&self.rows[place]);
+        if !old.decides_alike(row) || !old.is_named_like(row) {
+            self.kept = Arc::default();
+        }
         self.labels.change(candidate, old.labels(), row.labels());
         self.claims.change(candidate, &old.claims, &row.claims);
         self.terminating.set(candidate, row.terminating());
@@ -196,6 +204,7 @@ impl Columns {
 
     /// Records a new or changed set.
     pub(crate) fn put_set(&mut self, name: &Arc<str>, set: &ClusterSet) {
+        self.kept = Arc::default();
         let count = self.count();
         let members = match &set.membership {
             Membership::Label => {
@@ -219,6 +228,7 @@ impl Columns {
 
     /// Removes a set.
     pub(crate) fn remove_set(&mut self, name: &str) {
+        self.kept = Arc::default();
         self.sets.remove(name);
     }
 

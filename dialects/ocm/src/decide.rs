@@ -14,11 +14,13 @@ use jiff::SignedDuration;
 
 use crate::code::Plugin;
 use crate::columns::Columns;
+use crate::columns::kept::{FilterOutcome, Values};
 use crate::detail::Detail;
-use crate::filters::{ClusterSet, Lifecycle, Predicates, TaintToleration};
+use crate::filters::{ClusterSet, FailingExpression, Lifecycle, Predicates, TaintToleration};
 use crate::fleet::Fleet;
+use crate::kind::Toleration;
 use crate::outline::Outline;
-use crate::policy::{Policy, Prioritizer, Problem, ScoreSource};
+use crate::policy::{Policy, Predicate, Prioritizer, Problem, ScoreSource};
 use crate::record::{DecisionRecord, PlacementRecord};
 use crate::scores::{AddOn, Allocatable, Balance, Steady};
 use crate::words;
@@ -28,6 +30,15 @@ use crate::satisfied::SatisfiedCondition;
 
 /// The longest time between two decisions on a placement (docs/systems/ocm.md, "When it runs").
 const PERIOD: SignedDuration = SignedDuration::from_mins(5);
+
+/// The outcome of the filters for one placement.
+struct Filtered {
+    outcome: Arc<FilterOutcome>,
+    /// The first time at which a toleration in use ends.
+    ends: Option<Timestamp>,
+    /// The expressions that fail on candidate clusters.
+    failing: Vec<FailingExpression>,
+}
 
 /// Facts about a placement that are known before the pipeline runs.
 struct PlacementFacts<'a> {
@@ -194,24 +205,17 @@ impl PlacementFacts<'_> {
                 ),
             },
         };
-        let matching = Predicates::judge(predicates, self.fleet, self.ask.now, &scope);
-        let taints = TaintToleration::new(tolerations, &scope, &self.held, self.ask.now);
-        let in_set = ClusterSet(&scope);
-        let filters = Plugin::ALL.map(|filter| -> &dyn Filter<Columns> {
-            match filter {
-                Plugin::ClusterSet => &in_set,
-                Plugin::Lifecycle => &Lifecycle,
-                Plugin::Predicate => &matching,
-                Plugin::TaintToleration => &taints,
-            }
-        });
-        let (feasible, rejections) = berth_scheduling::filter(self.columns, self.columns.count(), &filters);
-        let (scores, totals, expires) = self.score(prioritizers, &feasible);
+        let Filtered {
+            outcome,
+            ends,
+            failing,
+        } = self.filter(&sets, &scope, predicates, tolerations);
+        let (scores, totals, expires) = self.score(prioritizers, &outcome);
         // Candidates are numbered in name order.
-        let ranked = berth_scheduling::rank_by_total(&feasible, &totals);
+        let ranked = berth_scheduling::rank_by_total(&outcome.feasible, &totals);
         let mut solved = PipelineOutcome {
-            rejections,
-            feasible,
+            rejections: outcome.rejections.clone(),
+            feasible: outcome.feasible.clone(),
             scores,
             totals,
             ranked,
@@ -224,15 +228,61 @@ impl PlacementFacts<'_> {
             .reads_scores()
             .then(|| self.next_expiry(&scope))
             .flatten();
-        let exact = [taints.ends(), expires, score_expiry].into_iter().flatten().min();
+        let exact = [ends, expires, score_expiry].into_iter().flatten().min();
         let detail = Detail {
             policy: Some(Arc::clone(&self.record.policy)),
-            in_scope: scope.members(),
+            in_scope: outcome.in_scope,
             held: Some(self.held.clone()),
-            failing: matching.failing,
+            failing,
             ..Detail::default()
         };
         Ok(self.conclude(solved, prioritizers, satisfied, exact, detail))
+    }
+
+    /// Runs the filters over all clusters, of which `scope` are in one of `sets`. An outcome that depends only on
+    /// the clusters and the sets is kept for later decisions.
+    fn filter(
+        &self,
+        sets: &[&Arc<str>],
+        scope: &Bits,
+        predicates: &[Predicate],
+        tolerations: &[Toleration],
+    ) -> Filtered {
+        let policy = &self.record.policy;
+        if let Some(outcome) = self.columns.kept.find(policy, sets) {
+            return Filtered {
+                outcome,
+                ends: None,
+                failing: Vec::new(),
+            };
+        }
+        let matching = Predicates::judge(predicates, self.fleet, self.ask.now, scope);
+        let taints = TaintToleration::new(tolerations, scope, &self.held, self.ask.now);
+        let in_set = ClusterSet(scope);
+        let filters = Plugin::ALL.map(|filter| -> &dyn Filter<Columns> {
+            match filter {
+                Plugin::ClusterSet => &in_set,
+                Plugin::Lifecycle => &Lifecycle,
+                Plugin::Predicate => &matching,
+                Plugin::TaintToleration => &taints,
+            }
+        });
+        let (feasible, rejections) = berth_scheduling::filter(self.columns, self.columns.count(), &filters);
+        let outcome = Arc::new(FilterOutcome {
+            rejections,
+            feasible,
+            in_scope: scope.members(),
+            cpu: Values::new(),
+            memory: Values::new(),
+        });
+        if !policy.uses_cel() && !taints.varies() {
+            self.columns.kept.keep(policy, sets, &outcome);
+        }
+        Filtered {
+            outcome,
+            ends: taints.ends(),
+            failing: matching.failing,
+        }
     }
 
     /// The condition PlacementSatisfied.
@@ -274,7 +324,7 @@ impl PlacementFacts<'_> {
     fn score(
         &self,
         prioritizers: &[Prioritizer],
-        feasible: &[Ix],
+        outcome: &FilterOutcome,
     ) -> (Vec<berth_scheduling::ScoreColumn>, Vec<i64>, Option<Timestamp>) {
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         for cluster in self.own.iter().flat_map(|decision| &decision.clusters) {
@@ -304,11 +354,13 @@ impl PlacementFacts<'_> {
                             weight,
                             amounts: &self.columns.cpu,
                             range: self.whole.map(|whole| whole.cpu),
+                            known: &outcome.cpu,
                         }),
                         ScoreSource::Memory => Box::new(Allocatable {
                             weight,
                             amounts: &self.columns.memory,
                             range: self.whole.map(|whole| whole.memory),
+                            known: &outcome.memory,
                         }),
                         ScoreSource::AddOn { resource, score } => {
                             let column = self.columns.scores(resource, score).map(|column| &**column);
@@ -317,7 +369,8 @@ impl PlacementFacts<'_> {
                                 column,
                                 now: self.ask.now,
                             };
-                            expires = [expires, scorer.expires(feasible)].into_iter().flatten().min();
+                            let expiry = scorer.expires(&outcome.feasible);
+                            expires = [expires, expiry].into_iter().flatten().min();
                             Box::new(scorer)
                         }
                     }
@@ -325,7 +378,7 @@ impl PlacementFacts<'_> {
             )
             .collect();
         let scorers: Vec<&dyn Scorer<Columns>> = boxed.iter().map(|scorer| &**scorer).collect();
-        let (columns, totals) = berth_scheduling::score(self.columns, feasible, &scorers);
+        let (columns, totals) = berth_scheduling::score(self.columns, &outcome.feasible, &scorers);
         (columns, totals, expires)
     }
 
@@ -411,7 +464,7 @@ impl PlacementFacts<'_> {
             plan: Some(plan),
             ..Detail::default()
         };
-        detail.status_changes = status::changes(&self.record.view.status, &detail);
+        detail.status_changes = status::changes(&self.record.status, &detail);
         decision.detail = Box::new(detail);
         decision.due_at = self.ask.now.checked_add(PERIOD).ok();
         decision
@@ -468,7 +521,7 @@ impl PlacementFacts<'_> {
                 status::add_cause(satisfied, cause);
             }
             detail.cause = cause;
-            detail.status_changes = status::changes(&self.record.view.status, detail);
+            detail.status_changes = status::changes(&self.record.status, detail);
             let writes = detail.status_changes || detail.plan.as_ref().is_some_and(Plan::writes);
             if !self.current.is_empty() && !writes && outcome != Outcome::Unschedulable {
                 decision.outcome = Outcome::Unchanged;

@@ -154,6 +154,8 @@ pub(crate) struct TaintToleration<'a> {
     held: &'a Bits,
     now: Timestamp,
     ends: Cell<Option<Timestamp>>,
+    /// Whether a verdict depended on times, or on the present selection.
+    varies: Cell<bool>,
 }
 
 /// A verdict on a list of taints, independent of the cluster.
@@ -181,7 +183,13 @@ impl<'a> TaintToleration<'a> {
             held,
             now,
             ends: Cell::new(None),
+            varies: Cell::new(false),
         }
+    }
+
+    /// Whether refusals so far depended on times, or on the present selection.
+    pub(crate) fn varies(&self) -> bool {
+        self.varies.get()
     }
 
     /// The first time at which a toleration in use ends.
@@ -247,6 +255,7 @@ impl<'a> TaintToleration<'a> {
             TaintVerdict::Tolerated => None,
             TaintVerdict::Untolerated(place) => Some(place),
             TaintVerdict::Depends => {
+                self.varies.set(true);
                 let (is_selected, in_scope) = (self.held.has(candidate), self.scope.has(candidate));
                 let taints = columns.row(candidate).taints();
                 let mut places = (0..).zip(taints);

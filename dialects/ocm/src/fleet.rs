@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use crate::columns::Columns;
 use crate::columns::moved::Records;
 use crate::names::{PLACEMENTS, SCORES};
-use crate::policy::Mention;
+use crate::policy::{Mention, Policies};
 use crate::record::{ClusterSet, DecisionRecord, PlacementRecord};
 use crate::scored::{ClusterScores, Scores};
 use crate::tally::Tally;
@@ -24,6 +24,8 @@ use crate::tally::Tally;
 pub(crate) struct Fleet {
     /// Compiled expressions, shared by all snapshots.
     cache: Arc<cel::Cache>,
+    /// Compiled specs, shared by all snapshots.
+    policies: Arc<Policies>,
     pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
     pub(crate) sets: imbl::OrdMap<Arc<str>, Arc<ClusterSet>>,
     /// Namespace and name of every binding.

@@ -93,7 +93,7 @@ impl Plan {
             .iter()
             .map(|stored| PlannedDecision::thinned_out(stored, placement, &stays))
             .collect();
-        let mut groups = record.view.status.decision_groups.clone();
+        let mut groups = record.status.decision_groups.clone();
         for group in &mut groups {
             let of_group =
                 |planned: &&PlannedDecision| group.decisions.iter().any(|name| **name == *planned.key.name);

@@ -8,6 +8,7 @@ pub(crate) mod groups;
 pub(crate) mod mention;
 pub(crate) mod predicate;
 pub(crate) mod prioritizers;
+mod shared;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ pub(crate) use groups::Groups;
 pub(crate) use mention::Mention;
 pub(crate) use predicate::Predicate;
 pub(crate) use prioritizers::{Prioritizer, ScoreSource};
+pub(crate) use shared::Policies;
 
 /// Reason why a placement is Misconfigured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +58,8 @@ pub(crate) fn expression_path(predicate: usize, place: usize) -> String {
 /// A compiled spec.
 #[derive(Debug)]
 pub(crate) struct Policy {
+    /// The spec.
+    pub(crate) spec: PlacementSpec,
     /// The requested number of clusters; `None` requests all fitting clusters.
     pub(crate) wanted: Option<usize>,
     /// The requested sets; empty requests every bound set.
@@ -74,7 +78,7 @@ pub(crate) struct Policy {
 
 impl Policy {
     /// Compiles `spec`, with expressions from `cache`.
-    pub(crate) fn compile(spec: &PlacementSpec, cache: &cel::Cache) -> Self {
+    pub(crate) fn compile(spec: PlacementSpec, cache: &cel::Cache) -> Self {
         let wanted = spec.number_of_clusters.map(usize::try_from).transpose();
         let number = wanted.is_err().then(|| {
             let number = spec.number_of_clusters.unwrap_or_default();
@@ -92,6 +96,7 @@ impl Policy {
             prioritizers: prioritizers::settle(&spec.prioritizer_policy),
             groups: groups::compile(&spec.decision_strategy.group_strategy),
             number,
+            spec,
         }
     }
 

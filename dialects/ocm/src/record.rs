@@ -6,9 +6,9 @@ use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{Labels, Object};
 
 use crate::cel;
-use crate::kind::{self, ManagedClusterSet, SelectorType};
+use crate::kind::{self, ManagedClusterSet, PlacementStatus, SelectorType};
 use crate::names::{DISABLE_ANNOTATION, PLACEMENT_LABEL, SET_LABEL};
-use crate::policy::Policy;
+use crate::policy::{Policies, Policy};
 
 /// The rule by which clusters belong to a set.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,27 +61,33 @@ impl ClusterSet {
 pub(crate) struct PlacementRecord {
     /// The object.
     pub(crate) object: Arc<Object>,
-    /// The typed view.
-    pub(crate) view: kind::Placement,
-    /// The compiled spec.
+    /// The status.
+    pub(crate) status: PlacementStatus,
+    /// The compiled spec, which records with an equal spec share.
     pub(crate) policy: Arc<Policy>,
 }
 
 impl PlacementRecord {
-    /// Creates the record of a placement. The spec is compiled only if it differs from the spec of the `old`
-    /// record.
+    /// Creates the record of a placement. The spec is compiled unless it is equal to the spec of the `old` record
+    /// or of another one in `policies`.
     pub(crate) fn new(
         object: Arc<Object>,
         mut view: kind::Placement,
         old: Option<&Self>,
+        policies: &Policies,
         cache: &cel::Cache,
     ) -> Self {
         view.shrink_to_fit();
         let known = old
-            .filter(|old| old.view.spec == view.spec)
+            .filter(|old| old.policy.spec == view.spec)
             .map(|old| Arc::clone(&old.policy));
-        let policy = known.unwrap_or_else(|| Arc::new(Policy::compile(&view.spec, cache)));
-        Self { object, view, policy }
+        let kind::Placement { spec, status } = view;
+        let policy = known.unwrap_or_else(|| policies.of(spec, cache));
+        Self {
+            object,
+            status,
+            policy,
+        }
     }
 
     /// Whether the scheduler ignores the placement.
@@ -100,7 +106,7 @@ impl PlacementRecord {
     /// Whether this version of the placement and `other` lead to the same decision. Fields that the scheduler
     /// writes are not compared.
     pub(crate) fn decides_like(&self, other: &Self) -> bool {
-        self.view.spec == other.view.spec
+        (Arc::ptr_eq(&self.policy, &other.policy) || self.policy.spec == other.policy.spec)
             && self.disabled() == other.disabled()
             && self.terminating() == other.terminating()
             && self.object.meta().uid() == other.object.meta().uid()

@@ -9,6 +9,7 @@ use berth_apimachinery::Timestamp;
 use berth_dialect_columns::{Bits, Chunks};
 use berth_scheduling::{Ix, Scorer};
 
+use crate::columns::kept::Values;
 use crate::columns::{Columns, ScoreColumn};
 use crate::fleet::Fleet;
 use crate::outline::Range;
@@ -83,6 +84,8 @@ pub(crate) struct Allocatable<'a> {
     pub(crate) amounts: &'a Chunks<f64>,
     /// The range of the whole fleet, if these clusters are only a part of it.
     pub(crate) range: Option<Range>,
+    /// The values, if these clusters are the whole fleet and another decision has computed them.
+    pub(crate) known: &'a Values,
 }
 
 /// The value of an `amount` between `least` and `most`.
@@ -100,9 +103,19 @@ impl Scorer<Columns> for Allocatable<'_> {
 
     fn score(&self, _columns: &Columns, feasible: &[Ix], values: &mut [Option<i64>]) {
         let amounts = || feasible.iter().map(|&candidate| self.amounts.get(candidate));
-        let Range { least, most } = self.range.unwrap_or_else(|| Range::of(amounts()));
-        for (value, amount) in values.iter_mut().zip(amounts()) {
-            *value = (!amount.is_nan()).then(|| allocatable(amount, least, most));
+        let scored = |Range { least, most }| {
+            let score = move |amount: f64| (!amount.is_nan()).then(|| allocatable(amount, least, most));
+            amounts().map(score)
+        };
+        match self.range {
+            Some(range) => values
+                .iter_mut()
+                .zip(scored(range))
+                .for_each(|(value, score)| *value = score),
+            None => {
+                let known = self.known.get_or_init(|| scored(Range::of(amounts())).collect());
+                values.copy_from_slice(known);
+            }
         }
     }
 }

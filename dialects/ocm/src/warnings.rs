@@ -19,7 +19,7 @@ pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let Some(record) = fleet.placements.get(&decision.demand) else {
         return Vec::new();
     };
-    let mut list = without_effect(&record.view.spec);
+    let mut list = without_effect(&record.policy.spec);
     let Some(detail) = decision.detail::<Detail>() else {
         return list;
     };

@@ -27,7 +27,7 @@ const SELECTED: &str = "numberOfSelectedClusters";
 pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
     let stored = fleet.placements.get(&decision.demand);
     let known = stored
-        .map(|record| record.view.status.conditions.as_slice())
+        .map(|record| record.status.conditions.as_slice())
         .unwrap_or_default();
     let aspects = decision
         .detail::<Detail>()
@@ -334,7 +334,7 @@ fn placement_status(record: &PlacementRecord, decision: &Decision, detail: &Deta
         }
         put_groups(status, &plan.groups);
     }
-    let known = &record.view.status.conditions;
+    let known = &record.status.conditions;
     let slot = status.entry("conditions").or_insert_with(|| json!([]));
     let mut list = slot.as_array().cloned().unwrap_or_default();
     for aspect in detail.aspects() {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::candidate::{Ix, Reason};
 
@@ -32,15 +32,21 @@ pub enum Refusals<'a> {
 }
 
 /// Every refusal of every filter, by candidate, then by plugin: a slice of [`Rejection`]s that is built when
-/// it is first read.
+/// it is first read. A clone shares everything, with the slice.
 #[derive(Clone, Default)]
-pub struct Rejections {
+pub struct Rejections(Arc<Refused>);
+
+/// The refusals as the filters return them, and as one list.
+#[derive(Clone, Default)]
+struct Refused {
     /// Number of candidates.
     count: Ix,
     /// Refusals of each filter, in the order of their numbers.
     lists: Vec<(u16, List)>,
     /// The list of all refusals, which is built on first use.
     listed: OnceLock<Vec<Rejection>>,
+    /// See [`Rejections::starts`].
+    starts: OnceLock<Vec<u32>>,
 }
 
 /// Candidates that one filter refuses.
@@ -63,22 +69,23 @@ impl Rejections {
             };
             (plugin, list)
         };
-        Self {
+        Self(Arc::new(Refused {
             count,
             lists: lists.into_iter().map(owned).collect(),
-            listed: OnceLock::new(),
-        }
+            ..Refused::default()
+        }))
     }
 
     /// Number of refusals.
     #[must_use]
     pub fn len(&self) -> usize {
-        match self.listed.get() {
+        match self.0.listed.get() {
             Some(listed) => listed.len(),
             None => self
+                .0
                 .lists
                 .iter()
-                .map(|(_, list)| list.refused_count(self.count))
+                .map(|(_, list)| list.refused_count(self.0.count))
                 .sum(),
         }
     }
@@ -93,7 +100,7 @@ impl Rejections {
     /// refusals is not built.
     #[must_use]
     pub fn of_candidate(&self, candidate: Ix) -> &[Rejection] {
-        if self.listed.get().is_none() && !self.lists.iter().any(|(_, list)| list.has(candidate)) {
+        if self.0.listed.get().is_none() && !self.0.lists.iter().any(|(_, list)| list.has(candidate)) {
             return &[];
         }
         let listed = self.as_slice();
@@ -108,7 +115,7 @@ impl Rejections {
     #[must_use]
     pub fn groups(&self, scope: Option<u16>) -> Vec<Group> {
         let mut groups = Groups::default();
-        if let Some(listed) = self.listed.get() {
+        if let Some(listed) = self.0.listed.get() {
             for refusals in listed.chunk_by(|one, next| one.candidate == next.candidate) {
                 let outside = refusals.iter().find(|refusal| Some(refusal.plugin) == scope);
                 let counted = outside.map_or(refusals, std::slice::from_ref);
@@ -116,10 +123,10 @@ impl Rejections {
             }
             return groups.all;
         }
-        let outside = self.lists.iter().find(|(plugin, _)| Some(*plugin) == scope);
-        let outside = outside.map(|(_, list)| list.words(self.count));
+        let outside = self.0.lists.iter().find(|(plugin, _)| Some(*plugin) == scope);
+        let outside = outside.map(|(_, list)| list.words(self.0.count));
         let inside = |word: usize| outside.as_ref().map_or(u64::MAX, |outside| !outside[word]);
-        for (plugin, list) in &self.lists {
+        for (plugin, list) in &self.0.lists {
             let mask = |word| {
                 if Some(*plugin) == scope {
                     u64::MAX
@@ -143,7 +150,7 @@ impl Rejections {
                     });
                 }
                 List::AllBut(_, reason) => {
-                    let words = list.words(self.count);
+                    let words = list.words(self.0.count);
                     let counted = |(word, bits): (usize, u64)| bits & mask(word);
                     let mut words = (0..)
                         .step_by(u64::BITS as usize)
@@ -167,17 +174,40 @@ impl Rejections {
     /// All refusals, by candidate, then by plugin.
     #[must_use]
     pub fn as_slice(&self) -> &[Rejection] {
-        self.listed.get_or_init(|| self.list_all())
+        self.0.listed.get_or_init(|| self.list_all())
+    }
+
+    /// The start of each candidate's refusals in the list of all refusals, followed by the end of the last
+    /// candidate's: `count` + 1 positions, for the number of targets over which the filters ran.
+    #[must_use]
+    pub fn starts(&self, count: Ix) -> &[u32] {
+        self.0.starts.get_or_init(|| {
+            let mut starts = Vec::with_capacity(count as usize + 1);
+            let mut rest = (0..).zip(self.as_slice()).peekable();
+            // Even if every filter refuses every target, there are fewer than 2^32 refusals.
+            let all = u32::try_from(self.len()).unwrap_or(u32::MAX);
+            for candidate in 0..count {
+                starts.push(rest.peek().map_or(all, |&(at, _)| at));
+                while rest
+                    .next_if(|(_, refusal)| refusal.candidate <= candidate)
+                    .is_some()
+                {}
+            }
+            starts.push(all);
+            starts
+        })
     }
 
     /// The candidates that no filter refuses, in fleet order.
     pub(crate) fn feasible(&self) -> Vec<Ix> {
         let most = self
+            .0
             .lists
             .iter()
-            .map(|(_, list)| list.refused_count(self.count))
+            .map(|(_, list)| list.refused_count(self.0.count))
             .max();
-        let mut feasible = Vec::with_capacity((self.count as usize).saturating_sub(most.unwrap_or_default()));
+        let mut feasible =
+            Vec::with_capacity((self.0.count as usize).saturating_sub(most.unwrap_or_default()));
         let mut heads = self.heads();
         self.each_word(|word, first, existing| {
             let refused = heads.iter_mut().fold(0, |refused, head| {
@@ -220,7 +250,8 @@ impl Rejections {
     }
 
     fn heads(&self) -> Vec<Head<'_>> {
-        self.lists
+        self.0
+            .lists
             .iter()
             .map(|(plugin, list)| Head::new(*plugin, list))
             .collect()
@@ -229,11 +260,11 @@ impl Rejections {
     /// Calls `each` for every word of 64 candidates, with the number of the word, its first candidate, and
     /// the bits of its existing candidates.
     fn each_word(&self, mut each: impl FnMut(usize, Ix, u64)) {
-        for (word, first) in (0..self.count).step_by(u64::BITS as usize).enumerate() {
+        for (word, first) in (0..self.0.count).step_by(u64::BITS as usize).enumerate() {
             each(
                 word,
                 first,
-                u64::MAX >> (u64::BITS - (self.count - first).min(u64::BITS)),
+                u64::MAX >> (u64::BITS - (self.0.count - first).min(u64::BITS)),
             );
         }
     }
@@ -409,18 +440,21 @@ impl<'a> IntoIterator for &'a Rejections {
 /// Converts a list of refusals that is sorted by candidate, then by plugin.
 impl From<Vec<Rejection>> for Rejections {
     fn from(listed: Vec<Rejection>) -> Self {
-        Self {
+        Self(Arc::new(Refused {
             listed: OnceLock::from(listed),
-            ..Self::default()
-        }
+            ..Refused::default()
+        }))
     }
 }
 
 impl From<Rejections> for Vec<Rejection> {
-    fn from(mut rejections: Rejections) -> Self {
-        match rejections.listed.take() {
-            Some(listed) => listed,
-            None => rejections.list_all(),
+    fn from(rejections: Rejections) -> Self {
+        match Arc::try_unwrap(rejections.0) {
+            Ok(mut refused) => match refused.listed.take() {
+                Some(listed) => listed,
+                None => Rejections(Arc::new(refused)).list_all(),
+            },
+            Err(shared) => Rejections(shared).as_slice().to_vec(),
         }
     }
 }

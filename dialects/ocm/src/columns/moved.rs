@@ -70,6 +70,7 @@ impl Columns {
             ),
             terminating: renumbering.bits(&self.terminating),
             taints: self.taints.moved(&renumbering),
+            kept: Arc::default(),
             cpu: renumbering.chunks(&self.cpu, f64::NAN),
             memory: renumbering.chunks(&self.memory, f64::NAN),
             counts: renumbering.chunks(&self.counts, 0),

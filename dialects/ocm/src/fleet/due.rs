@@ -153,7 +153,7 @@ pub(super) fn scores(fleet: &Fleet, cluster: &Arc<str>, resource: &Arc<str>) -> 
 /// Whether the status of `placement` lists the PlacementDecision named `decision`.
 pub(super) fn lists(fleet: &Fleet, placement: &Key, decision: &str) -> bool {
     fleet.placements.get(placement).is_some_and(|record| {
-        let groups = record.view.status.decision_groups.iter();
+        let groups = record.status.decision_groups.iter();
         !record.terminating()
             && groups
                 .flat_map(|group| &group.decisions)

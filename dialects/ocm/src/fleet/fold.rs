@@ -111,11 +111,13 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
 
 fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let (known, cache) = (fleet.placements.get(key).cloned(), Arc::clone(&fleet.cache));
+    let policies = Arc::clone(&fleet.policies);
     let new = read(fleet, key, object, |object, view: kind::Placement| {
         Ok(PlacementRecord::new(
             Arc::clone(object),
             view,
             known.as_deref(),
+            &policies,
             &cache,
         ))
     });

@@ -96,7 +96,7 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
         })
         .collect();
     placed.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
-    let wanted = record.view.spec.number_of_clusters.map(i64::from);
+    let wanted = record.policy.spec.number_of_clusters.map(i64::from);
     let mut view = DemandView {
         object: Arc::clone(&record.object),
         kind: "Placement",
@@ -118,7 +118,7 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
 /// for a placement with expressions, the condition PlacementMisconfigured counts as well.
 fn may_be_misconfigured(record: &PlacementRecord) -> bool {
     let stated = || {
-        let condition = Condition::find(&record.view.status.conditions, MISCONFIGURED);
+        let condition = Condition::find(&record.status.conditions, MISCONFIGURED);
         condition.is_some_and(|condition| &*condition.status == "True")
     };
     record.policy.problem(true).is_some() || (record.policy.uses_cel() && stated())
