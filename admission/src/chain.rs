@@ -1,4 +1,4 @@
-//! The ordered list of plugins.
+//! The admission chain: plugins in the order of their calls, and consulted policies.
 
 mod consulting;
 
@@ -14,8 +14,8 @@ use crate::plugin::Plugin;
 use crate::request::{Denial, Operation, Request};
 use crate::rights::{Authority, RequiredRight, Unknown};
 
-/// Annotation of a write that a guard did not check, since its user is in the break-glass group; the value
-/// names the guard.
+/// Annotation of a write that guards did not check, since its user is in a break-glass group; the value names
+/// the guards.
 const BREAK_GLASS: &str = "break-glass";
 
 /// The two passes of admission.
@@ -48,7 +48,7 @@ pub trait Observer: Send + Sync + 'static {
     fn observed(&self, pass: &PluginPass);
 }
 
-/// Plugins in the order of their calls.
+/// Plugins in the order of their calls, and consulted policies.
 #[derive(Clone, Default)]
 pub struct Chain {
     plugins: Vec<Arc<dyn Plugin>>,
@@ -153,7 +153,7 @@ impl Chain {
     ///
     /// # Errors
     /// The plugin's refusal, mostly 403, when a right is missing; 500 when the authority does not
-    /// answer.
+    /// answer, or there is none.
     pub async fn entitled(&self, request: &Request<'_>, object: Option<&Value>) -> Result<(), Status> {
         for plugin in self.acting(request) {
             let needed = plugin.needs(request, object);

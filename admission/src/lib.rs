@@ -1,6 +1,6 @@
 //! Admission of writes. One [`Plugin`] trait and one [`Chain`], used in-process for the objects that Berth
-//! owns and behind the webhook front ([`webhook`]) for objects on a hub. The calling side ([`client`]) calls
-//! a hub's own webhooks about the objects that Berth owns.
+//! owns and behind the webhook front ([`webhook`]) for objects on a hub. With the calling side ([`client`]),
+//! a program calls a hub's own webhooks about the objects that Berth owns.
 //!
 //! Plugins are pure functions of the request: their builder passes the data that they look up. As [`Guard`]s,
 //! they return the conditions that must still hold when the write is stored.

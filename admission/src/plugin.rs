@@ -13,7 +13,7 @@ use crate::rights::RequiredRight;
 /// Pending wait for the data of a plugin.
 pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
 
-/// One admission rule set. `mutate` runs before schema defaulting and validation, `validate` after.
+/// One admission rule set. `mutate` runs before the final schema defaulting and validation, `validate` after.
 ///
 /// A plugin may run in-process and behind a webhook, and a webhook may be called twice about one write, so
 /// mutating must be idempotent.
@@ -31,7 +31,7 @@ pub trait Plugin: Send + Sync + 'static {
     }
 
     /// Returns a future that ends when `request` can be judged: when the plugin knows every write that was
-    /// acknowledged before.
+    /// acknowledged before. `None` when there is nothing to wait for.
     fn ready<'a>(&'a self, _request: &Request<'_>) -> Option<Ready<'a>> {
         None
     }

@@ -58,7 +58,7 @@ pub trait Authority: Send + Sync + 'static {
 }
 
 impl Right {
-    /// The right in kubectl's form, such as `update shoots/binding`.
+    /// The right in kubectl's form, such as `update shoots.core.gardener.cloud/binding`.
     #[must_use]
     pub fn spoken(&self) -> String {
         let Self {

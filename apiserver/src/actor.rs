@@ -6,12 +6,12 @@ use berth_apimachinery::Timestamp;
 use crate::annotations::Annotations;
 use crate::call::Warnings;
 
-/// User and time of a write, and whether the write is a dry run.
+/// User and time of a write, and its other circumstances.
 #[derive(Clone, Copy)]
 pub struct Actor<'a> {
     /// The user.
     pub user: &'a UserInfo,
-    /// Field manager of the user's writes.
+    /// Field manager of the write; a deletion needs none.
     pub manager: &'a str,
     /// The instant of the request.
     pub now: Timestamp,

@@ -14,7 +14,8 @@ pub struct Attributes {
     /// Verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for paths the
     /// HTTP method in lower case.
     pub verb: String,
-    /// Whether the request is for a resource; otherwise only `path` counts.
+    /// Whether the request is for a resource; otherwise `path` counts, and the fields about a resource do
+    /// not.
     pub is_resource: bool,
     /// The API group.
     pub group: String,

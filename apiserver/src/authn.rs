@@ -61,7 +61,8 @@ pub struct Authentication {
 /// The authenticated user, and how long the proof is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthenticatedUser {
-    /// The user, with `system:authenticated` or `system:unauthenticated` among the groups.
+    /// The user. `system:authenticated` is added to the groups, unless the user is `system:anonymous`, or is
+    /// in this group or in `system:unauthenticated` already.
     pub user: UserInfo,
     /// Expiry of the client certificate that identified the user, in seconds since 1970.
     pub certificate_expires: Option<i64>,

@@ -69,7 +69,7 @@ impl Warnings {
 pub struct Call {
     /// User of the request.
     pub user: UserInfo,
-    /// Field manager of the user's writes.
+    /// Field manager of a create, an update or a patch; empty for other verbs.
     pub manager: String,
     /// The API version in the path.
     pub version: String,

@@ -1,7 +1,8 @@
 //! The request pipeline: the steps of a request, in order, between the connection and the API.
 //!
-//! [`Chain::handle`] has the steps from top to bottom; each states the reason for its position. A refusal at
-//! any step is a `Status`, and every answer, including refusals, passes through [`Chain::finish`].
+//! The steps begin at [`Chain::handle`] and follow from top to bottom; each states the reason for its
+//! position. A refusal at any step is a `Status`, and every answer, including refusals, passes through
+//! [`Chain::finish`].
 
 mod body;
 mod builder;
@@ -63,7 +64,7 @@ pub struct ChainConfig {
     pub limits: Limits,
     /// The bytes that all requests together may use; shared with the program's own routes.
     pub memory: Arc<ByteLimiter>,
-    /// The audit log, if one is kept.
+    /// Audit policy and destinations of events, if there are any.
     pub audit: Option<Audit>,
     /// The health checks.
     pub health: Arc<Health>,
@@ -99,7 +100,7 @@ pub struct Chain {
     version: bytes::Bytes,
     documents: Documents,
     clock: Arc<dyn Clock>,
-    /// Token that is cancelled when watches must end.
+    /// Token that is cancelled when long-running requests must end.
     closing: CancellationToken,
 }
 

@@ -1,7 +1,7 @@
 //! The system clock.
 //!
-//! Only programs and the default of a pipeline's builder create a [`SystemClock`]. All other code gets a
-//! [`Clock`], so that tests determine the time.
+//! Programs create a [`SystemClock`], and a pipeline's builder has it as the default. Other code gets a
+//! [`Clock`], so that tests can determine the time.
 
 use berth_apimachinery::{Clock, Timestamp};
 

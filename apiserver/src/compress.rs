@@ -13,7 +13,7 @@ use flate2::write::GzEncoder;
 use crate::list_body::CHUNK;
 use crate::negotiation::MediaType;
 
-/// Size below which bodies are sent uncompressed (docs/reference.md, "Negotiation").
+/// Size up to which bodies are sent uncompressed (docs/reference.md, "Negotiation").
 pub(crate) const THRESHOLD: u64 = 128 * 1024;
 
 /// Total size of all cached bodies, in bytes.

@@ -125,7 +125,7 @@ pub(crate) fn body(
     ))
 }
 
-/// Parses JSON; errors have the line and column.
+/// Parses JSON; syntax errors have the line and column.
 pub(crate) fn json(bytes: &[u8]) -> Result<DecodedBody, Status> {
     json_with(bytes, Doubles::Whole)
 }
@@ -139,8 +139,8 @@ fn json_with(bytes: &[u8], doubles: Doubles) -> Result<DecodedBody, Status> {
     Ok(DecodedBody { value, duplicates })
 }
 
-/// Parses the configuration of an apply: YAML, which includes JSON. An empty body is an object without
-/// fields.
+/// Parses the configuration of an apply: YAML, which includes JSON. An empty body and `null` are an object
+/// without fields.
 pub(crate) fn applied(bytes: &[u8]) -> Result<DecodedBody, Status> {
     let refuse = |problem: &str| Status::bad_request(format!("error decoding YAML: {problem}"));
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
@@ -171,7 +171,7 @@ pub(crate) fn applied(bytes: &[u8]) -> Result<DecodedBody, Status> {
     }
 }
 
-/// Parses one YAML document; errors have the line and column.
+/// Parses one YAML document; syntax errors have the line and column.
 pub(crate) fn read_yaml(bytes: &[u8]) -> Result<DecodedBody, Status> {
     let refuse =
         |problem: String| Status::bad_request(format!("unable to decode the body as YAML: {problem}"));

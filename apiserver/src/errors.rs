@@ -1,4 +1,4 @@
-//! Conversion of a store's errors to errors for clients: no other code converts them.
+//! Conversion of a store's errors to errors for clients.
 
 use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::{FieldError, GroupResource, KindInfo, Revision, Status};

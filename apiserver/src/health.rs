@@ -18,7 +18,7 @@ use crate::respond;
 /// One of the three endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// `/healthz`, the deprecated endpoint: all checks.
+    /// `/healthz`, the deprecated endpoint.
     Healthz,
     /// `/livez`: the server needs a restart when this fails.
     Livez,

@@ -2,9 +2,9 @@
 //! other requests.
 //!
 //! The cost of a request grows with its body, with the object it changes and with the objects it compares.
-//! Decoding, patching, admission, validation and serializing of megabytes take a good part of a second, and
-//! so does comparing ten thousand objects. Meanwhile, the thread could not run other requests, such as
-//! probes. The cost is estimated before the request begins, as the number of bytes that could be parsed in
+//! Decoding, patching, admission, validation and serializing of megabytes can take a good part of a second,
+//! and so can comparing many objects. Meanwhile, the thread could not run other requests, such as probes. The
+//! cost is estimated before the request begins, as the number of bytes that could be parsed in
 //! the same time (some ten nanoseconds each). Users take turns ([`queue`]).
 
 mod queue;
@@ -45,8 +45,7 @@ pub struct Heavy {
 }
 
 impl Default for Heavy {
-    /// Allows as many concurrent requests as there are processors, and at least two: some only wait for the
-    /// disk.
+    /// Has as many places as there are processors, and at least two: some requests only wait for the disk.
     fn default() -> Self {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Self::at_most(processors.max(2))
@@ -61,8 +60,8 @@ impl Heavy {
     }
 
     /// Runs `work` on a separate thread, when it is the turn of `user`. When this future is dropped, because
-    /// of the timeout or because the client has disconnected, the work ends at its next `await`, and so does
-    /// counted work inside it ([`berth_apimachinery::budget::Budget`]).
+    /// of the timeout or because the client has disconnected, the work ends at its next `await`; counted work
+    /// inside it ([`berth_apimachinery::budget::Budget`]) ends at its next check.
     ///
     /// # Errors
     /// 503 when the server is shutting down.

@@ -15,9 +15,9 @@ const RESERVED: usize = 4;
 
 /// Limit of requests in flight.
 ///
-/// A request has its place from its last received byte to its answer, or, for streamed answers, to the last
-/// sent byte. A client that stops reading would occupy the place forever. So a request that would be refused
-/// takes over the oldest place if it is older than the request timeout; this needs no timers.
+/// A request has its place from its last received byte to its answer, or, for answers of unknown length, to
+/// the last sent byte. A client that stops reading would occupy the place forever. So a request that would be
+/// refused takes over the oldest place if it is older than the request timeout; this needs no timers.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     limit: usize,

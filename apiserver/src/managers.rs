@@ -17,7 +17,8 @@ pub(crate) fn of_request(headers: &HeaderMap, query: &Query) -> String {
     }
 }
 
-/// The user agent up to the first slash, without unprintable characters.
+/// The user agent up to the first slash, without unprintable characters and at most [`NAME_LIMIT`] bytes of
+/// it; `unknown` if nothing remains.
 fn of_agent(headers: &HeaderMap) -> String {
     let agent = headers
         .get(USER_AGENT)

@@ -17,7 +17,7 @@ mod tests;
 /// Minimal charge of every request, for its head, its task and its buffers.
 pub const REQUEST: usize = 4 * 1024;
 
-/// Charge of a running watch: the events of its next chunk and the buffers of its stream.
+/// Charge of a long-running request: of a watch, the events of its next chunk and the buffers of its stream.
 pub const LONG_RUNNING: usize = 16 * 1024;
 
 /// Charge of a watch for each byte of its selectors: for the parsed selector, and for comparing it at each

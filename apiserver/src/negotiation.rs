@@ -2,7 +2,7 @@
 //!
 //! A clause that cannot be served is skipped, and is no error while another clause can be served: Kubernetes'
 //! own controllers prefer protobuf, which only Kubernetes' own kinds have (docs/reference.md, "Negotiation").
-//! However, a watch whose first choice is YAML is refused, as by kube-apiserver.
+//! However, a watch is refused if the first clause that can be served is YAML, as by kube-apiserver.
 
 use berth_apimachinery::Status;
 use http::HeaderMap;
@@ -113,7 +113,7 @@ fn offered(answer: Answer, forms: Forms) -> Vec<&'static str> {
 /// Selects the first clause, by quality, that can be served.
 ///
 /// # Errors
-/// 406 when no clause can be served.
+/// 406 when no clause can be served, and for a watch whose selected clause is YAML.
 pub(crate) fn negotiate(
     headers: &HeaderMap,
     query: &Query,

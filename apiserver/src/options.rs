@@ -1,4 +1,4 @@
-//! Query parameters of reads and writes, parsed and validated.
+//! Options of reads and writes, from the query or from the body of a delete, parsed and validated.
 
 use berth_apimachinery::selector::{FieldSelector, Selector};
 use berth_apimachinery::write::{CommitError, WriteRefusal};
@@ -250,7 +250,7 @@ pub(crate) struct DeleteOptions {
 }
 
 impl DeleteOptions {
-    /// Parses the options in the query, for a request without a body.
+    /// Parses the options in the query.
     pub(crate) fn of_query(query: &Query) -> Result<Self, Status> {
         let orphan = query
             .first("orphanDependents")

@@ -29,7 +29,7 @@ pub(crate) enum PatchBody {
 /// # Errors
 /// 400 for a body that is not a patch or has a wrong directive, 413 for too many operations, 415 for an
 /// unknown format, 422 when an operation fails, the patch exceeds its budget, or the result is not an object
-/// or nested too deeply.
+/// or nested too deeply, 504 when the client no longer waits.
 pub fn patched(
     media_type: &str,
     bytes: &[u8],
@@ -59,7 +59,7 @@ pub(crate) struct Formats {
 }
 
 impl PatchBody {
-    /// Parses a patch of `media_type`, and returns the problems that strict validation reports: duplicate
+    /// Parses a patch of `media_type`, and returns the problems that field validation reports: duplicate
     /// fields, and unknown fields of operations.
     ///
     /// # Errors
@@ -111,7 +111,8 @@ impl PatchBody {
     ///
     /// # Errors
     /// 422 when an operation or a test fails, the patch exceeds its budget, or the result is not an object or
-    /// nested too deeply; 400 when a directive is wrong; 415 for a strategic merge patch without `schema`.
+    /// nested too deeply; 400 when a directive is wrong; 415 for a strategic merge patch without `schema`;
+    /// 504 when the client no longer waits.
     pub(crate) fn apply(&self, schema: Option<&Schema>, mut value: Value) -> Result<Value, Status> {
         match self {
             Self::Json(patch) => {
@@ -191,7 +192,7 @@ fn operations(bytes: &[u8]) -> Result<(Operations, Vec<String>), Status> {
     };
     let DecodedBody { value, duplicates } = decode::json(bytes)?;
     let Some(list) = value.as_array() else {
-        // An empty body has no operations.
+        // The body `null` has no operations.
         return match value {
             Value::Null => Ok((Ok(Patch(Vec::new())), Vec::new())),
             _ => Err(refuse(&"a JSON patch must be an array of operations")),
@@ -213,7 +214,7 @@ fn operations(bytes: &[u8]) -> Result<(Operations, Vec<String>), Status> {
     Ok((operations, strict_problems(list, &duplicates)))
 }
 
-/// Problems of operations that strict validation reports, at most as many as for an object.
+/// Problems of operations that field validation reports, at most [`decode::MAX_REPORTED`].
 fn strict_problems(list: &[Value], duplicates: &[String]) -> Vec<String> {
     let unknown = list.iter().enumerate().flat_map(|(index, operation)| {
         let names = operation.as_object().into_iter().flatten().map(|(name, _)| name);

@@ -126,7 +126,7 @@ impl Registry {
     /// must still have that revision.
     ///
     /// # Errors
-    /// As [`Registry::commit`].
+    /// As [`Registry::commit`]; 400 when the resource version is not a number.
     pub async fn update_subresource(
         &self,
         call: &Call,

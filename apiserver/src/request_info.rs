@@ -83,7 +83,7 @@ impl RequestInfo {
     }
 
     /// Whether the request is long-running: it has no timeout and no in-flight limit, and is audited at its
-    /// start. A request to an API below a proxy is long-running if that API's request is.
+    /// start. A request to an API below a proxy is long-running only if that API's request is a watch.
     #[must_use]
     pub fn is_long_running(&self) -> bool {
         if let Some(inner) = &self.inner {

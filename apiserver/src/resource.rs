@@ -22,7 +22,8 @@ pub struct Resource {
     pub kind: Arc<dyn Kind>,
     /// Source of the objects.
     pub backing: Backing,
-    /// Subresources except `status`, which the server adds to every stored kind with `status: true`.
+    /// Subresources except `status`, which the server adds to every resource with `status: true` that is not
+    /// computed.
     pub subresources: Vec<Subresource>,
     /// Effort of its requests in addition to the size of their bodies; `None` means no additional effort.
     pub effort: Option<Effort>,
@@ -80,7 +81,7 @@ impl Resource {
         self
     }
 
-    /// Effort of the program's own part of a request, from the handlers that answer it.
+    /// Effort of the program's own part of a request: of the resource, and of the handler that answers it.
     #[must_use]
     pub fn effort_of(&self, info: &RequestInfo) -> usize {
         let resource_effort = self.effort.as_ref().map_or(0, |effort| effort(info));
@@ -183,7 +184,8 @@ pub trait Computed: Send + Sync + 'static {
         Err(Status::method_not_allowed())
     }
 
-    /// Answers a posted object (a review, a binding). The body has passed the kind's schema and validation.
+    /// Answers a posted object (a review, a binding). The body has passed admission, the kind's schema and
+    /// validation.
     ///
     /// # Errors
     /// The `Status` that the client receives.
@@ -230,15 +232,16 @@ pub struct Subresource {
     pub kind: &'static str,
     /// Served verbs: `get`, `create`, `update`, `patch`.
     pub verbs: &'static [&'static str],
-    /// Schema of its bodies, for OpenAPI and validation; `None` means the resource's schema.
+    /// Schema of its bodies, for OpenAPI and validation; `None` means the resource's schema for bodies of the
+    /// resource's kind, and no schema for others.
     pub schema: Option<Arc<Schema>>,
     /// Handler of requests.
     pub handler: Arc<dyn SubresourceHandler>,
 }
 
 impl Subresource {
-    /// Creates a subresource whose bodies are of `kind`, in the group and version of the resource, with the
-    /// resource's schema.
+    /// Creates a subresource whose bodies are of `kind`, in the group and version of the resource, without a
+    /// schema of their own.
     #[must_use]
     pub fn new(
         name: &'static str,
@@ -265,8 +268,8 @@ pub trait SubresourceHandler: Send + Sync + 'static {
     /// own effort.
     fn effort(&self, info: &RequestInfo) -> usize;
 
-    /// Returns the API for requests to paths below the subresource, if it has one (`proxy`). Its verbs follow
-    /// from HTTP methods: `get`, `update`, `patch`.
+    /// Returns the API for requests to paths below the subresource, if it has one (`proxy`). Only requests
+    /// with a verb of [`Subresource::verbs`] reach it.
     ///
     /// # Errors
     /// The `Status` that the client receives.

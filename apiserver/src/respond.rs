@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use crate::yaml;
 
-/// Failure of a request, in the extensions of its response, for the audit log and metrics.
+/// Failure of a request, in the extensions of its response, for the audit log. It also marks a response that
+/// may be rendered as YAML.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// Reason of the status.

@@ -34,7 +34,8 @@ use crate::tls;
 /// Interval at which expired cached data are freed.
 const TIDY: Duration = Duration::from_mins(1);
 
-/// Limits of connections. The defaults are kube-apiserver's for aggregated servers.
+/// Limits of connections. The defaults of `streams`, `header_read`, `idle` and `header_bytes` are
+/// kube-apiserver's for aggregated servers.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ConnectionLimits {

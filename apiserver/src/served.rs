@@ -17,9 +17,9 @@ pub struct ServedVersion {
     pub resource: Resource,
     /// API version, such as `v1beta1`.
     pub version: &'static str,
-    /// API version in the objects of this version: `group/version`.
+    /// API version in the objects of this version: `group/version`, or `version` in the core group.
     pub api_version: Arc<str>,
-    /// API version in stored objects: `group/version`.
+    /// API version in stored objects, in the same form.
     pub storage_api_version: Arc<str>,
     /// Resource as clients name it.
     pub name: GroupResource,

@@ -22,7 +22,7 @@ impl Include {
     /// Parses the choice in the query.
     ///
     /// # Errors
-    /// 400 for any value except `None`, `Metadata` and `Object`.
+    /// 400 for any value except `None`, `Metadata`, `Object` and the empty value.
     pub(crate) fn parse(query: &Query) -> Result<Self, Status> {
         match query.first("includeObject") {
             None | Some("" | "Metadata") => Ok(Self::Metadata),

@@ -121,8 +121,8 @@ fn annotations(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Validates finalizers. Finalizers of Kubernetes' own kinds (`is_own_kind`) must have a domain; for other
-/// kinds, a missing domain is a warning.
+/// Validates finalizers. Finalizers of Kubernetes' own kinds (`is_own_kind`) must have a domain or be one of
+/// Kubernetes itself; for other kinds, a missing domain is a warning.
 fn finalizers(fields: &Fields, is_own_kind: bool, errors: &mut Vec<FieldError>) {
     let list = strings(fields.get("finalizers"));
     for (index, finalizer) in list.iter().enumerate() {
@@ -171,8 +171,7 @@ pub(crate) fn finalizer_warnings(value: &Value, served: &ServedVersion, old: Opt
         .collect()
 }
 
-/// Errors for finalizers that are added to an object that is being deleted: the finalizers of a deletion are
-/// fixed when it begins.
+/// Errors for finalizers that are added to an object that is being deleted.
 fn added_finalizers(fields: &Fields, old: &Value, errors: &mut Vec<FieldError>) {
     if old["metadata"]["deletionTimestamp"].is_null() {
         return;

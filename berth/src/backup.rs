@@ -75,7 +75,7 @@ pub struct RestoreArgs {
 /// Takes a backup. Blocks.
 ///
 /// # Errors
-/// When there is nothing to back up, or the target exists or cannot be written; no incomplete backup is
+/// When there is nothing to back up, or the target exists or cannot be written; no incomplete folder is
 /// left.
 pub fn take(args: &BackupArgs) -> Result<()> {
     if args.to == Path::new("-") {
@@ -199,8 +199,8 @@ impl<R: Read, W: Write> Read for Tee<R, W> {
 /// Restores a backup. Blocks.
 ///
 /// # Errors
-/// When the backup is not complete, or a database exists and `--replace` is not set. In both cases an
-/// existing database stays.
+/// When the backup is not complete, a database exists and `--replace` is not set, or a server uses the
+/// database: then an existing database stays. When the restored database cannot be opened.
 pub fn restore(args: &RestoreArgs) -> Result<()> {
     make_folder(&args.data_dir)?;
     let file = args.data_dir.join(FILE);

@@ -64,7 +64,7 @@ pub struct Environment<'a> {
     pub(crate) sink: &'a Arc<dyn Sink>,
     /// Store of events, if they are stored here.
     pub store: &'a Arc<dyn Store>,
-    /// Whether this server does the work of a single server.
+    /// Whether this server is the leader and may write.
     pub leading: watch::Receiver<bool>,
     /// Time for which events are kept; zero keeps them for ever.
     pub event_ttl: Duration,

@@ -1,7 +1,7 @@
 //! `berth demo`: a standalone server with each system's example fleet loaded, decided and explained.
 //!
-//! The story sends the requests that `kubectl` would send, over TLS, as the admin. It ends with changes
-//! without a user: a disaster and an eviction.
+//! The story sends the requests that `kubectl` would send, over TLS, as the admin. It ends with
+//! decisions that change without a Binding: a disaster and an eviction.
 
 mod examples;
 mod heartbeats;

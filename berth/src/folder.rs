@@ -19,11 +19,11 @@ use serde_json::json;
 use crate::readable;
 use crate::serve::{InMemory, Settings};
 
-/// Shows the files until Ctrl-C. Problems of the files are printed on standard error. If a file cannot be
-/// read at all, or a configuration is invalid, the exit code is 2.
+/// Shows the files until Ctrl-C or the idle timeout. Problems of the files are printed on standard error. If
+/// a file cannot be read at all, or a configuration is invalid, the exit code is 2.
 ///
 /// # Errors
-/// When the console cannot start.
+/// When the console cannot start, or a listener fails.
 pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
     let args = &FilesArgs {
         filename: args.paths(),

@@ -1,5 +1,5 @@
-//! Berth behind a hub: its identity there, the trust settings that it reads from the hub, and its
-//! copies.
+//! Berth behind a hub: its rights and registration there, the trust settings and objects that it reads from
+//! the hub, and its Leases, events and decisions there.
 //!
 //! A hub is any kube-apiserver with an aggregator. Requests come through the aggregator with their user in
 //! headers, or directly with a token or certificate that the hub knows. The hub grants all rights
@@ -96,7 +96,8 @@ impl Hub {
     /// `has_certificate_files` is true if the serving certificate comes from files.
     ///
     /// # Errors
-    /// When another server has a group that Berth is to serve.
+    /// When another server has a group that Berth is to serve, this cannot be checked, or
+    /// `--ca-rotation-step` is too long.
     pub async fn registration(
         &self,
         installation: &Installation,
@@ -159,7 +160,7 @@ impl Hub {
     }
 
     /// Starts to report to `engine` the progress of `mirror`, for the resources that each system
-    /// `needs`. Waits a moment for the first copies.
+    /// `needs`. Waits for the first copies, at most [`FIRST_COPIES_TIMEOUT`].
     pub(crate) async fn sync_status(
         needs: Vec<Needs>,
         engine: &Arc<Engine>,

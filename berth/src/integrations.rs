@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use self::answer::DecisionReference;
 pub use self::token::{Callers, TokenFile};
 
-/// Path of Argo CD's plugin generator, below the base URL in its configuration.
+/// Path at which Argo CD's plugin generator asks. The base URL in its configuration ends before `/api`.
 const ARGO_CD: &str = "/integrations/argocd/api/v1/getparams.execute";
 /// Path at which Flux asks about decisions in namespaces.
 const FLUX: &str = "/integrations/flux/decisions/{namespace}/{name}";

@@ -71,8 +71,8 @@ impl Kubeconfig {
     /// for the server at `server` (`https://host:port`).
     ///
     /// # Errors
-    /// When the name is empty, when it is the name of one of Berth's own actors and `force` is not set, or
-    /// when the certificate cannot be created.
+    /// When the name is empty, when it is reserved for Berth's own actors or for a collector and `force` is
+    /// not set, or when the certificate cannot be created.
     pub fn issue(
         folder: &Folder,
         server: &str,

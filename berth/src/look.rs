@@ -30,7 +30,7 @@ use crate::{folder, readable};
 /// Subject of a question, which determines the objects to read.
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
-    /// The decision that the words name.
+    /// The decision, or the cluster, that the words name.
     Decision(&'a [String]),
     /// All decisions.
     Everything,
@@ -39,7 +39,7 @@ pub enum About<'a> {
 /// Opens the source of answers: the server, or this process from the objects that it reads.
 ///
 /// # Errors
-/// When no server answers, or there is nothing to read.
+/// When no server answers, there is nothing to read, or the words name nothing that is scheduled.
 pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About<'_>) -> Result<Source> {
     if let Some(Origin::Files(path)) = &origin.from {
         let namespace = connection.namespace.as_deref().unwrap_or("default");
@@ -194,7 +194,7 @@ async fn of_files(path: PathBuf, namespace: &str, rules: Option<RulesChoice>) ->
     ))
 }
 
-/// The valid objects in their stored form, and all problems of objects. The objects are validated as by
+/// The accepted objects in their stored form, and all problems of objects. The objects are validated as by
 /// `berth simulate`, so that both commands give equal answers about a hub.
 fn objects(
     inputs: impl IntoIterator<Item = Input>,

@@ -155,8 +155,8 @@ impl InstallationArgs {
     }
 }
 
-/// Prints a part of an installation as YAML documents. Without a mode or sources, it prints the missing
-/// choices on standard error, and returns exit code 2.
+/// Prints a part of an installation as YAML documents. Without a mode or sources, which the sets `crds`
+/// and `krew` do not need, it prints the missing choices on standard error, and returns exit code 2.
 ///
 /// # Errors
 /// When the installation is invalid, or an object cannot be written as YAML.

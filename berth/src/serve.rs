@@ -53,7 +53,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time limit of the engine's first read of the store.
 const LOAD_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A running standalone server.
+/// A running server, standalone or behind a hub.
 pub struct Standalone {
     running: RunningServer,
     kubeconfig: PathBuf,
@@ -92,7 +92,7 @@ impl Signals {
     }
 }
 
-/// Runs `berth serve` until a termination signal.
+/// Runs `berth serve` until a termination signal, or until another store takes over the hub.
 ///
 /// # Errors
 /// When the server cannot start, or its task fails.
@@ -112,7 +112,8 @@ pub async fn run(args: ServeArgs) -> Result<()> {
 /// Runs `berth kubeconfig`: issues a client certificate, and writes a kubeconfig with it.
 ///
 /// # Errors
-/// When the name is reserved, or no server has used the data folder.
+/// When the name is reserved, no server has used the data folder, `--ttl` is out of range, or the kubeconfig
+/// cannot be written.
 pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
     let admin = identity::admin_kubeconfig(&args.data_dir);
     if !admin.exists() {
@@ -308,8 +309,8 @@ fn version() -> VersionInfo {
     )
 }
 
-/// Routes of the admission webhooks, for all resources that are served here or copied from the hub. Without
-/// answers to admission reviews, there are no routes.
+/// Routes of the admission webhooks, for ConfigMaps and all resources that are served here or copied from the
+/// hub. If admission reviews are not answered, there are no routes.
 fn webhooks(
     options: &Options,
     parts: &groups::Parts,
@@ -337,7 +338,8 @@ fn webhooks(
     Ok(berth_placement_admission::routes(front))
 }
 
-/// Routes for other tools that read decisions. Without a token file and a client CA, there are no routes.
+/// Routes for other tools that read decisions. If there is neither a token file nor a client CA, there are no
+/// routes.
 fn integrations(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) -> Result<axum::Router> {
     let token = options
         .args

@@ -77,7 +77,8 @@ pub struct UninstallArgs {
 /// Runs `berth uninstall`.
 ///
 /// # Errors
-/// When objects wait for Berth, or the hub refuses a deletion. Earlier deletions remain done.
+/// When the server cannot be reached or is a standalone Berth server, objects wait for Berth, or the hub
+/// refuses a deletion. Earlier deletions remain done.
 pub async fn run(args: &UninstallArgs) -> Result<()> {
     let (client, url) = connect(args).await?;
     let remover = Remover {
@@ -255,8 +256,8 @@ impl Remover {
         holds::find(&self.client, &holds, own).await
     }
 
-    /// Prints the objects that wait for Berth. If there are any, this fails without `--release-finalizers`,
-    /// except in a dry run.
+    /// Prints the objects that wait for Berth, unless this run releases them. If there are any, this fails
+    /// without `--release-finalizers`, except in a dry run.
     async fn check_held_objects(&self, own: &BTreeSet<String>, args: &UninstallArgs) -> Result<()> {
         let held_objects = self.held_objects(own).await?;
         for one in &held_objects {

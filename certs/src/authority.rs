@@ -19,7 +19,7 @@ use crate::pem;
 
 /// Validity of a CA.
 pub const CA_LIFE: SignedDuration = SignedDuration::from_hours(10 * 365 * 24);
-/// Validity of an issued certificate.
+/// Validity of an issued certificate, unless another is requested.
 pub const LEAF_LIFE: SignedDuration = SignedDuration::from_hours(365 * 24);
 /// Duration by which certificates are backdated, for clients whose clock is slow.
 const BACKDATE: SignedDuration = SignedDuration::from_mins(5);

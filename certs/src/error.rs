@@ -1,4 +1,5 @@
-//! Errors of certificates and keys. Errors about files name the file; errors about a stored CA have a remedy.
+//! Errors of certificates and keys. Errors about files name the file. If the key of a stored CA is missing,
+//! or the CA has expired, the error has the remedy.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Atomic writes of files: after a crash a file has either the old or the new content.
+//! Reading, permissions and atomic writes of files: after a crash a file has either the old or the new
+//! content.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};

@@ -6,7 +6,7 @@
 //! other purpose). A [`ServingCertificate`] resolves the certificate of each new TLS connection.
 //!
 //! Private keys have mode 0600. Every file is written through a temporary file that is renamed. A CA is
-//! never overwritten: a problem of a stored CA is an error that states the remedy.
+//! never overwritten: a problem of a stored CA is an error.
 #![doc = include_str!("../README.md")]
 
 mod authority;

@@ -101,7 +101,7 @@ impl From<Unreadable> for String {
 /// Returns the beginning and end of a certificate's validity.
 ///
 /// # Errors
-/// When the bytes are not an X.509 certificate.
+/// When the bytes are not an X.509 certificate, or a date is out of range.
 pub fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), Unreadable> {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate)
         .map_err(|problem| Unreadable::NotACertificate(problem.to_string()))?;

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::Service;
 
-/// Priority of the group when short names collide: below the groups of the systems themselves.
+/// Priority of Berth's group when short names collide: below [`OWNED_PRIORITY`].
 const GROUP_PRIORITY: u32 = 1000;
-/// Priority of this version within the group. The version is the first and an alpha, so that later versions
-/// get higher priorities.
+/// Priority of the group's only version, an alpha, within the group: later versions get higher priorities. Of
+/// each system's group, the last version has this priority.
 const VERSION_PRIORITY: u32 = 10;
-/// Priority of the systems' own groups.
+/// Priority of the systems' groups that Berth serves.
 const OWNED_PRIORITY: u32 = 2000;
 
 /// The APIService that registers `scheduling.berth.dev` at an aggregator.

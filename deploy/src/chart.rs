@@ -79,8 +79,8 @@ pub fn systems() -> Vec<&'static str> {
     all.iter().map(|dialect| dialect.name()).collect()
 }
 
-/// Needs of an installation that come from its systems: a list of each sort of object, and the rules of each
-/// ClusterRole by its name.
+/// Needs of an installation that come from its systems: lists of APIServices, webhooks and impersonated
+/// users, and the rules of each ClusterRole by its name.
 fn needs(installation: &Installation) -> Value {
     let without_systems = Installation {
         dialects: Vec::new(),

@@ -86,7 +86,7 @@ pub fn cert_manager() -> Installation {
     }
 }
 
-/// Every file that is rendered.
+/// Every rendered file, except those of the Helm chart ([`crate::chart()`]).
 #[must_use]
 pub fn manifests() -> Vec<Manifest> {
     let mut all = parts();

@@ -17,8 +17,8 @@ pub const IMAGE: &str = concat!("berth:v", env!("CARGO_PKG_VERSION"));
 /// Number of servers of an installation that can have several: one of them may be unavailable at any time.
 pub const REPLICAS: u16 = 2;
 
-/// The system that is off by default, even in installations for all systems. kcp reads and writes
-/// objects in namespaces, including Secrets, so that it has to be requested by name.
+/// The system that the overlays leave out, and that `berth check` leaves out where a hub has its objects. kcp
+/// reads and writes objects in namespaces, including Secrets, so that it has to be requested by name.
 pub const OFF_ON_A_HUB: &str = berth_syncer::DIALECT;
 
 /// The default Service of an installation: `berth` in `berth-system`, port 443.

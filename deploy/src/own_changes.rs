@@ -1,7 +1,7 @@
 //! Policy that limits Berth's service account to the changes of its registration that Berth needs. RBAC can
 //! name the objects that the account may patch, but not the fields: a compromised server could patch its
-//! webhook configuration and intercept every write on the hub. A ValidatingAdmissionPolicy allows changes of
-//! `caBundle` only.
+//! webhook configuration and intercept every write on the hub. A ValidatingAdmissionPolicy allows only
+//! changes of `caBundle` and of metadata.
 
 use serde_json::{Value, json};
 
@@ -10,8 +10,7 @@ use super::Service;
 const NAME: &str = "berth-registration";
 const API: &str = "admissionregistration.k8s.io/v1";
 
-/// The policy and its binding. Even with `--self-register`, where Berth creates the whole objects, it may
-/// later change only `caBundle`.
+/// The policy and its binding. It also holds with `--self-register`, where Berth creates the whole objects.
 #[must_use]
 pub fn own_changes(service: &Service) -> Vec<Value> {
     let account = format!("system:serviceaccount:{}:{}", service.namespace, service.name);

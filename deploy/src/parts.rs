@@ -29,7 +29,8 @@ pub enum Set {
     Krew,
 }
 
-/// The objects of a part, in the order of applying.
+/// The objects of a part, in the order of applying; none for [`Set::Krew`], which `berth manifests` renders
+/// itself.
 #[must_use]
 pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
     match set {

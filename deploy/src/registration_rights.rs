@@ -1,5 +1,6 @@
 //! Rights of Berth to its own registration on the hub: to read and patch the registered objects, by
-//! name, in order to set the caBundle; and to the Secret of the CA that its servers share.
+//! name, in order to set the caBundle; to the Secret and the ConfigMap of the CA that its servers share;
+//! and, for `--self-register`, to create the registered objects.
 
 use std::collections::BTreeSet;
 

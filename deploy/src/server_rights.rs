@@ -29,7 +29,7 @@ const LOCKS: &str = "berth:locks";
 /// The service account, and its rights: create TokenReviews and SubjectAccessReviews, read the hub's
 /// trust settings, copy the objects on which decisions and quotas depend, set the conditions of
 /// configurations, publish, call the hub's admission webhooks about objects stored here, and keep lock
-/// records in its own namespace.
+/// records in its own namespace. An observer only reads, creates reviews, and keeps lock records.
 #[must_use]
 pub fn server_rights(installation: &Installation) -> Vec<Value> {
     let (service, decides) = (&installation.service, !installation.is_observer());

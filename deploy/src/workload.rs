@@ -1,5 +1,5 @@
-//! Workload of an installation: a Deployment with its Service, disruption budget, network policy, and the
-//! Secret of the servers' CA.
+//! Workload of an installation: a Deployment with its Service, disruption budget and network policy, the
+//! objects of its certificates, and the claim for its database.
 
 use std::collections::BTreeMap;
 
@@ -293,7 +293,7 @@ fn arguments(installation: &Installation) -> Vec<String> {
             arguments.push(format!("--etcd-servers={}", installation.etcd_servers.join(",")));
         }
     }
-    // All systems are named: without a flag, one system would be off and the others owned.
+    // An unnamed system would be off. Systems that are off are named all the same.
     let owned = installation
         .owned_dialects()
         .map(|dialect| (dialect.name(), "owned"));

@@ -1,5 +1,5 @@
-//! Definitions: one for each served kind, one for its list, and the definitions of `meta/v1` that all of them
-//! use.
+//! Definitions: one for each served kind, one for its list if it can be listed, and the shared definitions of
+//! `meta/v1`.
 //!
 //! The definitions have the form of OpenAPI v3; v2 rewrites the references.
 

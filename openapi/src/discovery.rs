@@ -1,5 +1,5 @@
-//! Discovery documents: the plain form (one request for each group-version) and the aggregated form (one
-//! request for all).
+//! Discovery documents: the plain form (one request for each group-version) and the aggregated form (two
+//! requests for all).
 //!
 //! Both are rendered from the same [`Catalog`], so they cannot disagree (docs/reference.md, "Discovery and
 //! OpenAPI").

@@ -39,7 +39,8 @@ impl Document {
         self.etag.trim_matches('"')
     }
 
-    /// Whether an `If-None-Match` header has this document's ETag: the answer is then 304 without a body.
+    /// Whether an `If-None-Match` header has this document's ETag, or `*`: the answer is then 304 without a
+    /// body.
     #[must_use]
     pub fn matches(&self, if_none_match: &str) -> bool {
         if_none_match

@@ -9,7 +9,7 @@
 //! | `/api/v1`, `/apis/<group>`, `/apis/<group>/<version>` | [`Documents::discovery`] |
 //! | `/openapi/v2` | [`Documents::openapi_v2`]: JSON, or protobuf when the clause is one of [`OPENAPI_V2_PROTOBUF`] |
 //! | `/openapi/v3` | [`Documents::openapi_v3_index`] |
-//! | `/openapi/v3/<path>` | [`Documents::openapi_v3`]; the answer is immutable if `?hash=` equals [`Document::hash`], otherwise it is a 301 to [`Documents::openapi_v3_url`] |
+//! | `/openapi/v3/<path>` | [`Documents::openapi_v3`]; the answer is immutable if `?hash=` equals [`Document::hash`]; with another hash, it is a 301 to [`Documents::openapi_v3_url`] |
 //!
 //! Groups are in the order of their first resource in `resources`: clients resolve a resource name that two
 //! groups share to the first group. The versions of a group are in Kubernetes' order of priority (`v2`, `v1`,

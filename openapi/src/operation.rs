@@ -139,8 +139,8 @@ pub(crate) const NAME: Parameter = parameter("name", "string", "The name of the 
 /// The path parameter `namespace`.
 pub(crate) const NAMESPACE: Parameter = parameter("namespace", "string", "The namespace of the object.");
 
-/// Media types of patches: first the type only for stored kinds, then two types for every kind, and last the
-/// type only for Kubernetes' own kinds.
+/// Media types of patches: first the type only for kinds with server-side apply, then two types for every
+/// kind, and last the type only for Kubernetes' own kinds.
 const PATCHES: [&str; 4] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",
@@ -205,7 +205,7 @@ impl Operation {
     }
 }
 
-/// Names of a verb in operations and descriptions.
+/// Names of a verb in operations and descriptions, and its query parameters.
 struct Verb {
     method: &'static str,
     action: &'static str,
@@ -280,9 +280,9 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
     list
 }
 
-/// Marks the patch operation of a kind that supports only create as refused. From the patch operation of a
-/// kind, kubectl learns whether the server validates fields; if the document has no such operation, kubectl
-/// lists CustomResourceDefinitions, which most users may not do, and fails.
+/// Marks the patch operation of a kind that supports create but not patch as refused. From the patch
+/// operation of a kind, kubectl learns whether the server validates fields; if the document has no such
+/// operation, kubectl lists CustomResourceDefinitions, which most users may not do, and fails.
 fn unserved_patch(mut operation: Operation) -> Operation {
     operation.description.push_str(
         " (refused with 405: the resource can only be created; described because clients look here for fieldValidation)",

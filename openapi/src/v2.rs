@@ -18,7 +18,7 @@ use crate::{definitions, operation};
 pub struct OpenApiV2 {
     /// The form with media type `application/json`.
     pub json: Document,
-    /// The form with the media types [`crate::OPENAPI_V2_PROTOBUF`].
+    /// The form for the media types [`crate::OPENAPI_V2_PROTOBUF`].
     pub protobuf: Document,
 }
 

@@ -1,4 +1,4 @@
-//! OpenAPI v3: the index with hashes and one document for each group-version.
+//! OpenAPI v3: the index with hashes, and one document for each path, such as a group-version.
 
 mod render;
 

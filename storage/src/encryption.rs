@@ -186,7 +186,7 @@ impl Encryption {
     /// Returns `value` of a `resource` in its stored form at `place`.
     ///
     /// # Errors
-    /// When the system has no random numbers.
+    /// When the system has no random numbers, or the value cannot be encrypted.
     pub(crate) fn seal<'a>(
         &self,
         resource: GroupResource,

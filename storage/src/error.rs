@@ -1,4 +1,4 @@
-//! Errors of a store: with codes, keys and revisions, but without texts for users and independent of HTTP.
+//! Errors of a store, with keys and revisions, independent of HTTP.
 
 use berth_apimachinery::{Key, Revision};
 
@@ -111,7 +111,7 @@ pub enum StoreError {
     Unavailable(String),
 }
 
-/// Reason why a store accepts no writes. Operators see it in the log and at `/readyz/storage`.
+/// Reason why a store is not ready. Operators see it in the log and at `/readyz/storage`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotReady {

@@ -1,4 +1,4 @@
-//! The known changes of one resource, oldest first, and the revision before which they are unknown.
+//! The known changes of one resource, oldest first, and the revision up to which changes are unknown.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -52,7 +52,7 @@ pub(crate) fn weight(object: &Object) -> usize {
 /// behind encodes frames itself.
 const MAX_FRAMES: usize = 256;
 
-/// Highest number of changes by which a watcher is usually behind.
+/// A watcher is usually behind by fewer changes than this number.
 const MAX_LAG: usize = 4;
 
 /// One change, and the data to undo it.

@@ -1,4 +1,5 @@
-//! A store in memory: for tests, for `simulate`, and as the target of projections (virtual kinds).
+//! A store in memory: for tests, for servers whose objects end with the process, and as the target of
+//! projections (virtual kinds).
 
 use async_trait::async_trait;
 use berth_apimachinery::{GroupResource, Revision};

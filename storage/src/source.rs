@@ -71,7 +71,7 @@ pub trait Watch: Send {
 /// Source of objects for lists and watches.
 #[async_trait]
 pub trait Source: Send + Sync + 'static {
-    /// Returns a consistent state of one resource. Nothing is copied, so the call is cheap.
+    /// Returns a consistent state of one resource. Objects in memory are shared, not copied.
     ///
     /// # Errors
     /// `Expired`, `TooNew` or `Unavailable`.
@@ -94,12 +94,12 @@ pub trait Source: Send + Sync + 'static {
 /// Target of writes of objects.
 #[async_trait]
 pub trait Writer: Send + Sync + 'static {
-    /// Applies the steps in order, each with a revision of its own. The embedded store and the memory store
-    /// commit all steps or none; in other stores the earlier steps may stay after a failure, and the caller
-    /// must be able to complete them by deciding again.
+    /// Applies the steps in order; each step that changes its object gets a revision of its own. The embedded
+    /// store and the memory store commit all steps or none; in other stores the earlier steps may stay after
+    /// a failure, and the caller must be able to complete them by deciding again.
     ///
     /// # Errors
-    /// The error of the first step that could not be applied. When this returns `Ok`, every step is durable.
+    /// The error of the first step that could not be applied. When this returns `Ok`, every step is stored.
     async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError>;
 }
 
@@ -107,8 +107,8 @@ pub trait Writer: Send + Sync + 'static {
 #[async_trait]
 pub trait Store: Source + Writer {
     /// Keeps `collection` (as listed from `resource`) readable by [`At::Exact`] for some time, so that the
-    /// following pages of a list have the same revision: for five minutes, or until held objects exceed 64
-    /// MiB.
+    /// following pages of a list have the same revision: for five minutes, or until more than 1,024 lists are
+    /// held or held objects exceed 64 MiB.
     fn hold(&self, resource: GroupResource, collection: &Collection);
 
     /// Whether other processes write to the store, so that the cached state may not be the newest.
@@ -116,10 +116,10 @@ pub trait Store: Source + Writer {
         false
     }
 
-    /// Checks that the store accepts writes.
+    /// Checks that the store is ready.
     ///
     /// # Errors
-    /// Reason why the store accepts no writes.
+    /// Reason why the store is not ready.
     fn ready(&self) -> Result<(), NotReady>;
 
     /// Checks that there is room for more, as far as the store knows. A full store still accepts deletions.

@@ -74,14 +74,15 @@ impl Constraints {
         }
     }
 
-    /// Whether the rules name the subject, regardless of the selectors.
+    /// Whether the rules match the subject, regardless of the selectors. Without `resourceRules`, every
+    /// subject that is not excluded matches.
     #[must_use]
     pub fn may_concern(&self, subject: &Subject<'_>) -> bool {
         self.version(subject).is_some()
     }
 
-    /// Returns whether the rules and the namespace selector may concern `subject`. A namespace that is not
-    /// known counts as selected.
+    /// Returns whether the rules and the namespace selector may concern `subject`. An unknown
+    /// namespace counts as selected, and an invalid selector selects every namespace.
     pub(crate) fn may_concern_in(&self, subject: &Subject<'_>, surroundings: &dyn Surroundings) -> bool {
         let is_selected = || self.is_for_namespace(subject.request.namespace, surroundings) != Ok(false);
         self.may_concern(subject) && is_selected()
@@ -101,7 +102,8 @@ impl Constraints {
     /// `subject`.
     ///
     /// # Errors
-    /// When a selector is invalid, or the namespace does not exist.
+    /// When a selector is invalid, or selects by the labels of a missing namespace, and nothing else excludes
+    /// `subject`.
     pub fn concerns<'a>(
         &self,
         subject: &Subject<'a>,

@@ -24,7 +24,7 @@ use crate::surroundings::{Check, Enforcement, ErrorType, Surroundings};
 use crate::validate::{self, Decision, ValidationFindings};
 
 const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
-/// The audit annotation of failures that are to be audited.
+/// Key of the audit annotation with the failures under bindings with the action `Audit`.
 const FAILURES: &str = "validation.policy.admission.k8s.io/validation_failure";
 
 /// One evaluation of the policies for one write.
@@ -33,7 +33,7 @@ pub(crate) struct Pass<'w, 's> {
     pub(crate) subject: &'s Subject<'s>,
     pub(crate) decisions: Arc<Decisions>,
     pub(crate) pending: PendingReviews,
-    /// Remaining budget of all policies together.
+    /// Remaining budget of this pass, for all policies together.
     pub(crate) left: RemainingBudget,
     checks: Vec<PolicyCheck>,
 }

@@ -26,7 +26,7 @@ impl PendingReviews {
     }
 }
 
-/// Error of an evaluation that exceeds the budget of its policy, or of all policies together.
+/// Error of an evaluation that exceeds its own budget, or the budget of all policies together.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutOfBudget;
 
@@ -135,8 +135,8 @@ impl<'a, 's> Evaluation<'a, 's> {
     }
 }
 
-/// Whether the match conditions of a policy hold; an error when one cannot be evaluated and no other
-/// excludes the write.
+/// Whether the match conditions of a policy hold. An error when a condition cannot be evaluated and no other
+/// excludes the write, or when the budget is used up before one excludes it.
 pub(crate) fn conditions_hold<'a>(
     policy: &'a Policy,
     evaluation: Evaluation<'a, '_>,

@@ -4,7 +4,7 @@ use berth_admission::client::{self, Subject};
 use berth_cel::{ReviewSubject, Value};
 use serde_json::{Map, Value as Json};
 
-/// Variables of one policy about a write, in the version that the policy matched.
+/// Variables about a write, in a version that policies matched.
 pub(crate) struct Input {
     object: Option<Json>,
     old: Option<Json>,

@@ -1,4 +1,4 @@
-//! Applies one MutatingAdmissionPolicy to an object, with one binding and one parameter.
+//! Applies one mutation of a MutatingAdmissionPolicy to an object.
 
 use berth_admission::client::{self, Form, PatchError, Subject};
 use berth_apply::Types;

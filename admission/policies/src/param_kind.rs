@@ -24,7 +24,7 @@ pub enum ParamError {
 }
 
 impl ParamKind {
-    /// Reads `paramKind`; `None` where it is absent.
+    /// Reads `paramKind`; `None` where it is absent or incomplete.
     #[must_use]
     pub fn of(value: &Value) -> Option<Self> {
         let text = |field: &str| value[field].as_str().map(str::to_owned);

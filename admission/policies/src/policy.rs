@@ -65,7 +65,7 @@ pub(crate) enum Mutation {
     Patch(Expression),
 }
 
-/// Something in a policy that does not compile.
+/// An expression of a policy that does not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Path of the field, such as `spec.validations[0].expression`.
@@ -127,8 +127,8 @@ impl Policy {
         }
     }
 
-    /// Expected cost of evaluating the policy once, from recent evaluations; the limit for a policy
-    /// that was never evaluated.
+    /// Expected cost of evaluating the policy once, from recent evaluations. Before the first, this is 0 if
+    /// the selectors excluded a write, and otherwise the limit.
     pub(crate) fn expected(&self) -> u64 {
         self.highest_cost.load(Ordering::Relaxed).min(POLICY_LIMIT)
     }

@@ -3,7 +3,7 @@
 use berth_admission::Request;
 use berth_apimachinery::Status;
 
-/// The reason of a validation that names none.
+/// Reason of a refusal by a validation that names none, or by an evaluated MutatingAdmissionPolicy.
 pub(crate) const INVALID: &str = "Invalid";
 
 /// The refusal of a ValidatingAdmissionPolicy.

@@ -61,7 +61,7 @@ pub trait Surroundings: Decider + Catalog {
     /// Records the result of a policy, for metrics.
     fn checked(&self, check: &Check<'_>);
 
-    /// Runs `work` in a way that does not delay other users of the thread.
+    /// Runs `work`, if possible in a way that does not delay other users of the thread.
     fn aside(&self, work: &mut dyn FnMut()) {
         work();
     }
@@ -96,7 +96,8 @@ impl ErrorType {
 /// Effect of a policy on a write, as in the label of kube-apiserver's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Enforcement {
-    /// No effect: the policy could not be evaluated and its failure is ignored, or its mutation was applied.
+    /// The write goes on: the policy could not be evaluated and its failure is ignored, or its mutation was
+    /// carried out.
     Allow,
     /// The policy refused the write.
     Deny,
@@ -132,6 +133,6 @@ pub struct Check<'a> {
     pub error: ErrorType,
     /// Consequence of the verdict.
     pub enforcement: Enforcement,
-    /// Duration of evaluating the expression.
+    /// Duration of a validation or of a successful mutation; otherwise zero.
     pub took: Duration,
 }

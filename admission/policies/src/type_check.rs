@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::param_kind::ParamKind;
 
-/// Highest number of kinds of one rule. A rule with more ends the search for kinds, as in kube-apiserver.
+/// Number of kinds of one rule that ends the search for kinds, as in kube-apiserver.
 const MOST_KINDS: usize = 10;
 
 /// Catalog of the served kinds.

@@ -1,4 +1,4 @@
-//! Evaluation of one ValidatingAdmissionPolicy on a write, with one binding and one parameter.
+//! Evaluation of one ValidatingAdmissionPolicy on a write, with one parameter.
 
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,8 @@ pub(crate) enum Decision {
 /// Result of one evaluation.
 #[derive(Debug, Default)]
 pub(crate) struct ValidationFindings {
-    /// Result of each validation, and the duration of evaluating its expression.
+    /// Result of each validation, and the duration of evaluating its expression; a single result if the
+    /// policy could not be evaluated.
     pub(crate) decisions: Vec<(Decision, Duration)>,
     /// Audit annotations, by key; an error refuses the write.
     pub(crate) annotations: Vec<(String, Result<String, String>)>,
@@ -126,8 +127,8 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
     findings
 }
 
-/// Texts of the message expressions; absent where there is no expression, or its value cannot be shown.
-/// As in kube-apiserver, all of them are evaluated, and share one budget with the validations.
+/// Texts of the message expressions; absent where there is no expression, or no value that can be shown. As
+/// in kube-apiserver, all of them are evaluated, and share one budget with the validations.
 fn messages<'a>(
     validations: &'a [Validation],
     evaluation: &mut Evaluation<'a, '_>,

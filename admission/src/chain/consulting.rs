@@ -37,7 +37,8 @@ impl Chain {
 
     /// Lets policies and webhooks change `object`, after the plugins; `object` is null on delete. The plugins
     /// run again over these changes, and then the earlier policies and webhooks with `reinvocationPolicy:
-    /// IfNeeded`. Returns the names of the policies and webhooks that changed the object.
+    /// IfNeeded`. Returns the names of the webhook configurations, and the keys of the policies, that changed
+    /// the object.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.

@@ -16,7 +16,7 @@ const JSON_PATCH: &str = "JSONPatch";
 pub struct Answer {
     /// Whether the write is allowed.
     pub allowed: bool,
-    /// Message of a refusal: any field may be empty.
+    /// Status that explains a refusal; any of its fields may be empty.
     pub status: Option<Status>,
     /// JSON Patch of a mutating webhook.
     pub patch: Option<Vec<u8>>,

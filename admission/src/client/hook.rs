@@ -222,8 +222,10 @@ fn select(value: &Value, field: &str) -> Result<Selector, String> {
     })
 }
 
+/// The address in a webhook's `clientConfig`: its `url`, or otherwise its `service`.
+///
 /// # Errors
-/// The port of the Service, where it is not the number of a port.
+/// When the port of the Service is not a number from 1 to 65535.
 fn endpoint(client: &Value) -> Result<Endpoint, String> {
     if let Some(url) = client["url"].as_str() {
         return Ok(Endpoint::Url(url.to_owned()));

@@ -1,4 +1,4 @@
-//! Refusals in kube-apiserver's words, since users search for these, and programs compare them.
+//! Refusals, most of them in kube-apiserver's words, since users search for these, and programs compare them.
 
 use berth_apimachinery::Status;
 

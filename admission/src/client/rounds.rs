@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 /// Identity of a webhook: the name of its configuration, and its index there. Policies have identities of the
-/// same type, with index 0.
+/// same type: a unique key, and the index 0.
 pub type HookId = (Arc<str>, usize);
 
 /// The one or two rounds of mutating webhooks over one write.
@@ -19,8 +19,8 @@ pub struct Rounds {
     willing: BTreeSet<HookId>,
     /// Webhooks for the second round.
     due: BTreeSet<HookId>,
-    /// The names of the configurations that changed the object, each once, in the order of their first
-    /// change.
+    /// The names of the configurations, and the keys of the policies, that changed the object: each once, in
+    /// the order of their first change.
     changers: Vec<Arc<str>>,
     /// The object after the first round.
     last_object: Option<Value>,
@@ -67,7 +67,7 @@ impl Rounds {
         !self.changers.is_empty()
     }
 
-    /// Names of the configurations that changed the object.
+    /// Names of the configurations, and keys of the policies, that changed the object.
     #[must_use]
     pub fn into_changers(self) -> Vec<Arc<str>> {
         self.changers

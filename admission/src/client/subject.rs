@@ -75,7 +75,7 @@ impl Subject<'_> {
         if version == held {
             return value.clone();
         }
-        // An object with malformed metadata is passed unchanged: it is refused later, with a better message
+        // An object with malformed metadata is not converted: it is refused later, with a better message
         // than a webhook's.
         let converted = Object::new(value, Revision(0))
             .ok()

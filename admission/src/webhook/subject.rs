@@ -39,8 +39,8 @@ struct RequestResource {
 }
 
 impl Subject {
-    /// Subject of the review in `body`. `None` where the review is malformed: [`read`](super::read)
-    /// returns the problems.
+    /// Subject of the review in `body`. `None` where the review is malformed or of another version:
+    /// [`read`](super::read) finds out which.
     #[must_use]
     pub fn of(body: &[u8]) -> Option<Self> {
         let envelope: Envelope = serde_json::from_slice(body).ok()?;

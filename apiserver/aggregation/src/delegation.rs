@@ -80,8 +80,8 @@ impl Delegation {
     /// `static_trust` take precedence.
     ///
     /// # Errors
-    /// When the ConfigMap is required but cannot be read, or when one CA would be trusted for users and for
-    /// front proxies of any name.
+    /// When the ConfigMap is required but cannot be used, or when `static_trust` trusts one CA both for users
+    /// and for front proxies of any name.
     pub async fn new(
         clients: Clients,
         static_trust: StaticTrust,

@@ -35,7 +35,7 @@ pub enum HubError {
     },
 }
 
-/// Reason why a server's registration could not be read, or its CA not be used.
+/// Reason why a server's registration could not be read or written, or its CA not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistrationError {
@@ -46,7 +46,7 @@ pub enum RegistrationError {
         doing: &'static str,
         /// The object, by kind and name.
         object: String,
-        /// The hub's reason, with the role that grants the missing right.
+        /// The hub's reason; about the Secret of a shared CA also the source of a missing right.
         cause: String,
     },
     /// An object does not have the form of its kind.

@@ -4,8 +4,8 @@
 //! - [`Delegation`]: the hub authenticates users (client CAs and front proxy from the ConfigMap
 //!   kube-system/extension-apiserver-authentication, TokenReviews) and authorizes them
 //!   (SubjectAccessReviews).
-//! - [`Registration`]: the caBundles of APIServices and webhook configurations follow the serving
-//!   certificate's CA, which replicas may share.
+//! - [`Registration`](registration::Registration): the caBundles of APIServices and webhook configurations
+//!   follow the serving certificate's CA, which replicas may share.
 //! - `Policies` and `HubPolicies` (feature `policies`): the hub's admission webhooks and policies are
 //!   consulted about the kinds that this server stores, because kube-apiserver proxies requests for these
 //!   kinds before its own admission.

@@ -1,5 +1,5 @@
-//! Flags of every aggregated server, with the names of k8s.io/apiserver's flags, and a server that they
-//! configure (feature `options`).
+//! Flags of every aggregated server, named as in k8s.io/apiserver where it has such flags, and a server that
+//! they configure (feature `options`).
 //!
 //! A program flattens [`Options`] into its own arguments, and describes itself with a [`Program`]:
 //!

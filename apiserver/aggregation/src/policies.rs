@@ -72,7 +72,7 @@ pub fn rights() -> Vec<Value> {
     rules
 }
 
-/// Time limit of the first list of configurations.
+/// Time limit of the first list of each watched resource.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The webhooks in force.
@@ -130,7 +130,7 @@ impl Policies {
     /// Starts to watch the configurations, and waits until all existing ones are in force.
     ///
     /// # Errors
-    /// When the hub does not list the configurations within a minute.
+    /// When the hub does not list the configurations of one kind within a minute.
     pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>, HubError> {
         let mut tasks = Vec::new();
         let client = &self.maker.client;

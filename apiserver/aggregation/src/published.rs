@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// Resource version of a watch that begins with the present objects.
 const ANY: &str = "0";
 
-/// Trust from the command line. It overrides the hub's ConfigMap.
+/// Trust from the command line. Its CAs and front proxies override those of the hub's ConfigMap.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct StaticTrust {

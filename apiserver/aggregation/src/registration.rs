@@ -63,7 +63,7 @@ pub enum Issuer {
     Own,
     /// The CA that all servers behind the Service share.
     Shared(SharedCaOptions),
-    /// The CA in a file, read again when it changes.
+    /// The CA in a file, which every check reads.
     File(PathBuf),
     /// Another program, which also fills in the caBundles (such as cert-manager).
     External,
@@ -103,9 +103,9 @@ impl Options {
     }
 }
 
-/// Interval of the checks.
+/// Longest interval of the checks.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// Interval of the checks while an object is missing or a rotation is in progress.
+/// Longest interval of the checks while the registration is unsettled.
 const LOOK_SOON: Duration = Duration::from_secs(10);
 
 /// A server's registration on a hub.
@@ -115,7 +115,7 @@ pub struct Registration {
     registered: Vec<RegisteredObject>,
     issuer: CertificateIssuer,
     create: bool,
-    /// Interval of the checks while everything is in order.
+    /// Interval of the checks while the registration is settled.
     interval: Duration,
     clock: Arc<dyn Clock>,
     /// Result of the last check: an error is the reason why the hub does not find or trust this server.
@@ -152,16 +152,17 @@ struct Observations {
     standing: RegistrationState,
     /// Problems.
     problems: Vec<String>,
-    /// Objects that are missing, or not up to date yet, in sentences.
+    /// Objects that are missing, just created, for another Service, or without a caBundle, in sentences.
     missing: Vec<String>,
 }
 
 /// State of the registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RegistrationState {
-    /// Everything is in order.
+    /// No object is missing. A shared CA does not rotate, and is in every caBundle that this server sets.
     Settled,
-    /// An object is missing or a rotation is in progress: check again soon.
+    /// An object is missing, a shared CA rotates or may not be in every caBundle, or the check failed: the
+    /// next check is soon.
     Unsettled,
 }
 
@@ -259,11 +260,11 @@ impl Registration {
     pub fn state(&self) -> Result<(), NotRegistered> {
         match &*self.state.lock() {
             None => Err(NotRegistered::Unknown),
-            Some(observations) => observations.clone().map_err(NotRegistered::Wrong),
+            Some(result) => result.clone().map_err(NotRegistered::Wrong),
         }
     }
 
-    /// Records the observations, and logs changes.
+    /// Records the result of a check, and logs changes.
     fn record(&self, state: Result<(), String>) {
         let mut last = self.state.lock();
         if last.as_ref() == Some(&state) {
@@ -334,7 +335,7 @@ impl Registration {
     }
 
     /// Advances a rotation of a shared CA, and returns the current CA bundle; `None` where another program
-    /// fills in the caBundles. `all_known` tells whether every object could be read.
+    /// fills in the caBundles. `all_known` is false when an object could not be read or created.
     async fn bundle(
         &self,
         certificate: &ServingCertificate,

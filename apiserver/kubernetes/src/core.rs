@@ -1,7 +1,7 @@
 //! Kubernetes' own kinds, as a standalone server serves them (docs/reference.md, "Kubernetes' own kinds"):
 //! namespaces, configmaps, secrets, serviceaccounts, services, resourcequotas, deployments, statefulsets,
-//! jobs, leases, both Event APIs over one store, RBAC, and admission policies. Each kind has a module of its
-//! own. An aggregated server never registers these kinds.
+//! jobs, leases, both Event APIs over one store, RBAC, and admission policies. Each kind, or group of
+//! related kinds, has a module of its own. An aggregated server never registers these kinds.
 
 pub mod admission_policies;
 pub mod config_map;

@@ -2,8 +2,8 @@
 //!
 //! It follows every change of the store and does the work of kube-controller-manager's garbage collector
 //! (Background, Foreground with blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats writes
-//! that the store could not do. The collector's writes skip admission, since they only clean up; but like
-//! other users, the collector does not delete objects in use ([`Protection`]).
+//! that the store could not do, and deletions of objects in use. The collector's writes skip admission, since
+//! they only clean up; but like other users, the collector does not delete objects in use ([`Protection`]).
 
 mod graph;
 mod kinds;
@@ -29,7 +29,7 @@ pub(crate) use removal::{NotRemoved, Propagation, Removal};
 
 /// Number of objects that are processed concurrently, so that their writes share commits.
 const AT_ONCE: usize = 64;
-/// Number of turns of the retry queue before an object in use is tried again.
+/// Number of turns of the retry queue after which an object in use is tried again.
 const TURNS_IN_USE: u32 = 5;
 
 /// Runs the collector over `store` until `stop` is cancelled.
@@ -299,7 +299,7 @@ impl Collector {
 struct RetryQueue {
     /// Objects whose write the store rejected: retried at the next turn.
     failed: Vec<Key>,
-    /// Objects in use, with the remaining number of turns before each is retried.
+    /// Objects in use, with the remaining number of turns until each is retried.
     in_use: HashMap<Key, u32>,
 }
 

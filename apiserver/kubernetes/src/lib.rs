@@ -3,7 +3,7 @@
 //!
 //! It has the kinds of [`core`], RBAC as the authorizer ([`rbac`]), access reviews ([`reviews`]), the garbage
 //! collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), the types in
-//! admission policies ([`type_checking`]) and protobuf request bodies ([`protobuf`]). It depends on
+//! admission policies ([`type_checking`]) and protobuf bodies ([`protobuf`]). It depends on
 //! `apiserver`, and is independent of scheduling. An aggregated server does not serve these kinds, since
 //! kube-apiserver does. Start reading at [`core::groups`].
 #![doc = include_str!("../README.md")]

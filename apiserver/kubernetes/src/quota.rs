@@ -1,8 +1,10 @@
-//! ResourceQuota: limits of the number of objects of a resource in a namespace (docs/admission.md, "Quota").
+//! ResourceQuota: limits of the number of objects of a resource in a namespace, and of the node ports and
+//! load balancers of Services (docs/admission.md, "Quota").
 //!
-//! A create is judged by counting the existing objects, not by a stored number. All creates of one resource
-//! in one namespace use the same fence. So two concurrent creates cannot both use the last free place, and
-//! nothing needs repair after a crash. The numbers in a quota's status are only informative ([`spawn`]).
+//! A write is judged by counting the existing objects, not by a stored number. All limited writes of one
+//! resource in one namespace use the same fence. So two concurrent writes cannot both use the last free
+//! place, and nothing needs repair after a crash. The numbers in a quota's status are only informative
+//! ([`spawn`]).
 
 mod usage;
 

@@ -1,4 +1,5 @@
-//! Bodies in audit events: JSON on one line, without the fields that the policy omits, and never a Secret.
+//! Bodies in audit events: JSON on one line, without the fields that the policy omits. Bodies that may have
+//! credentials are never written.
 
 use std::io::Read;
 
@@ -18,11 +19,11 @@ use crate::respond::JoinedList;
 /// the store.
 const LARGEST: usize = 1024 * 1024;
 
-/// Reason why a body is not in its event, for an annotation.
+/// Reason why a body that is too large is not in its event.
 pub(crate) const TOO_LARGE: &str = "larger than 1 MiB, or of unknown size";
-/// Note in place of a body that is never written.
+/// Reason why a body that may have credentials is not in its event.
 pub(crate) const CONFIDENTIAL: &str = "it holds credentials";
-/// Note in place of a body that has no JSON form.
+/// Reason why a body that has no JSON form is not in its event.
 pub(crate) const UNREADABLE: &str = "it cannot be read as JSON";
 
 /// Whether bodies of the request may have credentials: Secrets, and tokens that are issued or reviewed. Such

@@ -88,7 +88,7 @@ impl<'a> PolicyAttributes<'a> {
 }
 
 impl Policy {
-    /// The default policy: every request at level Metadata, once it is answered.
+    /// The default policy: every request at level Metadata, at every stage except RequestReceived.
     #[must_use]
     pub fn metadata() -> Self {
         Self {
@@ -158,14 +158,15 @@ impl Rule {
                 && (self.resources.is_empty() || self.resources.iter().any(|some| some.has(attributes)));
         }
         if !self.paths.is_empty() {
-            return !attributes.is_resource && self.paths.iter().any(|path| is_below(attributes.path, path));
+            return !attributes.is_resource
+                && self.paths.iter().any(|path| path_matches(attributes.path, path));
         }
         true
     }
 }
 
 /// Whether `path` equals `pattern`, or begins with the part of `pattern` before its final `*`.
-fn is_below(path: &str, pattern: &str) -> bool {
+fn path_matches(path: &str, pattern: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => path.starts_with(beginning),
         None => path == pattern,

@@ -70,7 +70,7 @@ impl AuditConfig {
     }
 }
 
-/// Destination of events.
+/// Audit policy, and the opened destinations of events.
 #[derive(Clone)]
 pub struct Audit {
     policy: Arc<Policy>,

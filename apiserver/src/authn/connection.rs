@@ -12,8 +12,8 @@ use rustls::pki_types::CertificateDer;
 use super::trust::{CaPool, TrustState};
 use super::x509::{self, Identity};
 
-/// One client connection. Certificates are verified at the first request and again only when the trusted CAs
-/// change or one of the certificates starts or stops being valid.
+/// One client connection. Certificates are verified once, and again only when the trusted CAs change, or one
+/// of the certificates or CAs starts or stops being valid.
 #[derive(Debug)]
 pub struct Connection {
     peer: SocketAddr,
@@ -48,7 +48,7 @@ pub enum NotCertified {
 #[derive(Debug)]
 pub(crate) struct Verdict {
     generation: u64,
-    /// Time of the next change of the certificates' validity, in seconds since 1970.
+    /// Time of the next change of the validity of the certificates or CAs, in seconds since 1970.
     recheck: i64,
     /// The client that the certificates name.
     pub(crate) client: Result<Arc<Identity>, String>,

@@ -106,7 +106,7 @@ impl Reader<'_> {
         self.keep(key, result).unwrap_or_default()
     }
 
-    /// Returns the JSON array of a key; empty when it is absent.
+    /// Returns the JSON array of a key; empty when it is absent or invalid.
     fn list(&mut self, key: &'static str) -> Vec<String> {
         let Some(text) = self.data.get(key).filter(|text| !text.is_empty()) else {
             return Vec::new();

@@ -26,8 +26,8 @@ struct ImpersonatedUser {
     extra: BTreeMap<String, Vec<String>>,
 }
 
-/// Returns the impersonated user, when the request names one and `user` may impersonate it. The headers are
-/// removed.
+/// Returns the impersonated user, when the request names one and `user` may impersonate it, and removes the
+/// headers. `None` when the request names no user.
 ///
 /// # Errors
 /// 400 when a group, uid or attribute comes without a user, or a header is not UTF-8; 403 for the first right
@@ -91,7 +91,7 @@ fn strip(map: &mut HeaderMap) {
     }
 }
 
-/// Rights that the impersonation needs: one for each impersonated attribute, in kube-apiserver's order.
+/// Rights that the impersonation needs, in the order of the checks: one for each impersonated attribute.
 fn rights(user: &UserInfo, target: &ImpersonatedUser) -> Vec<Attributes> {
     let right = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| Attributes {
         user: user.clone(),

@@ -19,7 +19,7 @@ pub struct CaPool {
     validity: Vec<RangeInclusive<i64>>,
 }
 
-/// Reason why CA certificates could not be used.
+/// Reason why CA certificates or header names could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
@@ -40,7 +40,8 @@ pub enum TrustError {
     /// A header name is invalid in HTTP.
     #[error("{0:?} is not a header name")]
     HeaderName(String),
-    /// One CA is trusted both for users and for front proxies: every user could then impersonate any other.
+    /// One CA is trusted both for users and for front proxies of any name: every user could then impersonate
+    /// any other.
     #[error(
         "a CA of client certificates is a CA of front proxies too, so that every client certificate could name any user \
          in request headers: name the front proxies with --requestheader-allowed-names, or give them a CA of their own"
@@ -190,7 +191,7 @@ pub struct TrustState {
     pub generation: u64,
     /// CAs of client certificates.
     pub client: CaPool,
-    /// CAs whose certificates may name any user in headers.
+    /// Front proxies that may name any user in headers.
     pub request_header: Option<RequestHeaderTrust>,
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn verify_client(
     }))
 }
 
-/// Checks that the certificate chains to a front-proxy CA and has one of the allowed names.
+/// Checks that the certificate chains to a front-proxy CA and has one of the allowed names, if there are any.
 pub(crate) fn verify_front_proxy(
     leaf: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
@@ -84,7 +84,7 @@ pub(crate) fn verify_front_proxy(
 }
 
 /// The next instant (seconds since 1970) at which one of the certificates, or of the CAs of `pools`, starts
-/// or stops being valid.
+/// or stops being valid; [`i64::MAX`] when there is none.
 pub(crate) fn next_validity_change(certificates: &[CertificateDer<'_>], pools: &[&CaPool], now: i64) -> i64 {
     let periods = certificates.iter().filter_map(validity);
     let trusted = pools.iter().flat_map(|pool| pool.validity()).cloned();

@@ -15,8 +15,8 @@ use crate::delegation::{self, AnswerCache, DelegationError, Reviewer};
 /// Path for creating reviews.
 pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-/// Highest number of bytes of a spec whose answer is cached: a client may invent longer names to fill the
-/// memory.
+/// Highest number of bytes of a spec whose answer is cached: with long invented names, a client could
+/// otherwise fill the memory.
 const LONGEST_KEPT: usize = 10_000;
 
 /// Authorizer that sends SubjectAccessReviews, and caches the answers. Without an answer the request fails:

@@ -24,8 +24,8 @@ use crate::memory::Charge;
 use crate::signal::Signal;
 use crate::unread::Patience;
 
-/// Highest number of bytes that are read and discarded of a body that is too long: a client that writes its
-/// whole body before it reads would otherwise see a broken connection instead of the refusal.
+/// Highest number of bytes that are read and discarded of a refused body: a client that writes its whole body
+/// before it reads would otherwise see a broken connection instead of the refusal.
 const DISCARD: usize = 16 * 1024 * 1024;
 /// Time limit for discarding a body.
 const DISCARD_FOR: Duration = Duration::from_secs(2);
@@ -38,8 +38,8 @@ const LEAST_RATE: usize = 4 * 1024;
 /// Reads a whole request body of at most `limit` bytes, which are added to `charge` as they arrive.
 ///
 /// # Errors
-/// 413 when the body is longer, by its header or in fact; 429 when there is no memory for it; 400 when it is
-/// incomplete; 408 when it is too slow.
+/// 413 when the body is longer, by its header or in fact, or exceeds the memory share of `charge`; 429 when
+/// there is no memory for it now; 400 when it is incomplete; 408 when it is too slow.
 pub(super) async fn read(
     headers: &HeaderMap,
     mut body: Body,
@@ -157,8 +157,9 @@ impl http_body::Body for OutlivingBody {
     }
 }
 
-/// A response body in progress. Its end, of any kind, completes the request: it records metrics and the audit
-/// event, and releases the place among the requests in flight.
+/// A response body in progress. Its end, of any kind, completes the request: it records metrics and, for a
+/// long-running request, the last audit event, and returns the place among the requests in flight if the
+/// request still has it.
 pub(super) struct TrackedBody {
     inner: Body,
     completion: Option<Completion>,

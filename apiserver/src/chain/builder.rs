@@ -1,4 +1,4 @@
-//! Builder of a pipeline with the defaults of kube-apiserver.
+//! Builder of a pipeline, and the defaults of its parts.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Limits of requests. The defaults are the same as in kube-apiserver.
+/// Limits of requests. The defaults, except the default of `unread`, are the same as in kube-apiserver.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {
@@ -14,7 +14,7 @@ pub struct Limits {
     pub body: usize,
     /// Time limit of a request that is not long-running.
     pub request_timeout: Duration,
-    /// Time limit for reading an answer of a few kilobytes.
+    /// Time limit for reading an answer of at most 64 KiB, on HTTP/2.
     pub unread: Duration,
 }
 

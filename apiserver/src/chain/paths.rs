@@ -1,4 +1,4 @@
-//! Non-resource paths: health, version, metrics, discovery, OpenAPI.
+//! Non-resource paths: the index, health, version, metrics, discovery, OpenAPI.
 
 use axum::body::Body;
 use berth_apimachinery::Status;
@@ -16,7 +16,8 @@ impl Chain {
     /// Answers an authorized request to a path.
     ///
     /// # Errors
-    /// 404 for an unknown path, 405 for a method that does not read.
+    /// 404 for an unknown path, 405 for a method that does not read, 406 when no form of a document is
+    /// acceptable, 500 when the answer cannot be rendered.
     pub(super) fn path(&self, info: &RequestInfo, parts: &Parts) -> Result<Response<Body>, Status> {
         let is_read = matches!(info.verb, "get" | "head");
         if let Some((probe, check)) = Probe::of_path(&info.path) {

@@ -1,4 +1,4 @@
-//! Checks of a decoded body before its content is used: the right kind, metadata of the right types, and no
+//! Checks of a decoded body before its content is used: the right kind, fields of the right types, and no
 //! unknown or duplicate fields if the client requests this.
 
 use berth_apimachinery::{Schema, Status, TypeMismatch, Unknown};

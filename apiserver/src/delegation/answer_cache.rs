@@ -9,7 +9,7 @@ use moka::future::Cache;
 
 use super::DelegationError;
 
-/// Highest number of cached answers; the least recently used answers are dropped first.
+/// Highest number of cached answers.
 const CAPACITY: u64 = 8192;
 
 /// Cache of answers by question.

@@ -1,4 +1,4 @@
-//! Answers in the negotiated form: one object, a list, or a handler's reply.
+//! Answers in the negotiated form: one object, a list, a handler's reply, or a `Status`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl Cx<'_> {
         })
     }
 
-    /// Renders one stored object.
+    /// Renders one object.
     pub(super) fn object(
         &self,
         accepted: MediaType,
@@ -84,7 +84,7 @@ impl Cx<'_> {
         self.whole(accepted, code, json())
     }
 
-    /// Encoder of the resource's objects as protobuf messages; `None` if the codec does not know the message.
+    /// Encoder of the resource's objects as protobuf messages; `None` if no codec knows the message.
     pub(super) fn messages(&self, view: View) -> Option<Messages> {
         let codec = self.state.codec.as_ref()?;
         let served = self.served;
@@ -326,7 +326,7 @@ impl ApiState {
         }
     }
 
-    /// Encodes `value` as a protobuf message in its envelope; `None` if the codec does not know the message.
+    /// Encodes `value` as a protobuf message in its envelope; `None` if no codec knows the message.
     pub(super) fn envelope(&self, value: &Value) -> Option<Bytes> {
         let (api_version, kind) = (value["apiVersion"].as_str()?, value["kind"].as_str()?);
         let message = self.codec.as_ref()?.message(api_version, kind, value)?;

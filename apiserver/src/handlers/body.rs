@@ -17,8 +17,9 @@ impl Cx<'_> {
         }
     }
 
-    /// Parses the body of a create or an update. Checks its kind, the types of its metadata and its
-    /// namespace, and its fields as the client requests.
+    /// Parses the body of a create or an update. Checks its kind, its namespace, the types of its metadata
+    /// (and of all fields, for kinds with a type of their own), and unknown and duplicate fields as the
+    /// client requests.
     pub(super) fn read_body(
         &self,
         expected: ExpectedType<'_>,

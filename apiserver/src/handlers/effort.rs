@@ -25,7 +25,7 @@ const FIELDS: usize = 64;
 const ROW: usize = 100;
 /// Effort of an object in a view.
 const VIEWED: usize = 500;
-/// Effort of a byte that is parsed and serialized again, as indented JSON or as YAML.
+/// Effort of a byte that is parsed and serialized again, as indented JSON, YAML or protobuf.
 const REWRITTEN: usize = 4;
 
 /// The effort of the request with `info` and `headers`.
@@ -99,8 +99,8 @@ fn begins_with_objects(info: &RequestInfo) -> bool {
     matches!(text("resourceVersion"), "" | "0") || text("sendInitialEvents") == "true"
 }
 
-/// The effort of comparing every object that a list may have. A selector increases this effort instead of
-/// reducing it: no object is skipped, and each is compared.
+/// The effort of a list: of each object that is compared or added, and of each byte that is serialized again.
+/// A selector increases this effort instead of reducing it: no object is skipped, and each is compared.
 fn list_effort(served: &ServedVersion, info: &RequestInfo, accepted: Option<MediaType>) -> usize {
     let text = |name: &str| info.query.first(name).unwrap_or_default();
     let terms = |text: &str| match text {

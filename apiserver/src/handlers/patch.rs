@@ -49,7 +49,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
 pub(super) struct PatchRequest {
     pub(super) options: WriteOptions,
     body: PatchBody,
-    /// Problems in the patch's text that strict validation reports.
+    /// Problems in the patch's text, which are reported as the client requested.
     problems: Vec<String>,
 }
 

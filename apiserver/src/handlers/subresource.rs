@@ -1,4 +1,5 @@
-//! Subresources: `status`, which every stored kind with a status has, and the program's own subresources.
+//! Subresources: `status`, for every kind with a status that is not computed, and the program's own
+//! subresources.
 
 use axum::body::Body;
 use berth_admission::client::{Form, Subject};
@@ -241,7 +242,8 @@ impl<'a> Custom<'a> {
         ))
     }
 
-    /// The part of the object that an apply changes; `None` for other patches.
+    /// The part of the object that an apply changes; `None` for other patches, and if the subresource does
+    /// not support apply.
     fn applied_part(&self) -> Option<&dyn Part> {
         let is_apply = decode::media_type(&self.cx.request.headers) == APPLY;
         self.subresource.handler.part().filter(|_| is_apply)
@@ -272,12 +274,10 @@ impl<'a> Custom<'a> {
             let after = self
                 .admit(Operation::Update, patch.options.dry_run, Some(&before), after)
                 .await?;
-            let is_unconditional = text(&after, "resourceVersion") == revision;
+            let keeps_version = text(&after, "resourceVersion") == revision;
             match self.subresource.handler.update(&call, after).await {
                 Err(status)
-                    if status.is(StatusReason::Conflict)
-                        && is_unconditional
-                        && attempt < CONFLICT_ATTEMPTS =>
+                    if status.is(StatusReason::Conflict) && keeps_version && attempt < CONFLICT_ATTEMPTS =>
                 {
                     attempt += 1
                 }

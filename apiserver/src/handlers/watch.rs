@@ -1,4 +1,5 @@
-//! `watch`: changes in real time, as one JSON object per line, or per message of a WebSocket.
+//! `watch`: changes in real time, as one JSON object per line or per message of a WebSocket, or as frames of
+//! protobuf.
 
 mod feed;
 mod frame;

@@ -111,7 +111,8 @@ struct NameDraw {
     /// The name in the request; empty when it is generated.
     requested: String,
     prefix: String,
-    /// Number of the generated name, from 1; further attempts with one name do not count.
+    /// One more than the number of generated names that were not free; attempts after a concurrent write do
+    /// not count.
     attempt: usize,
 }
 

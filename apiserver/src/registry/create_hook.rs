@@ -1,4 +1,5 @@
-//! Hooks for creates by clients: a hook extends the transaction that stores a new object.
+//! Hooks for creates by clients: a hook extends the transaction that stores a new object, or works on the
+//! stored object before the client's answer.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use crate::served::ServedVersion;
 pub struct CreatedObject {
     /// Resource that the client named.
     pub resource: GroupResource,
-    /// The object as stored, or in a dry run as it would be stored.
+    /// The object as stored; in a dry run, and in [`CreateHook::extend`], as it would be stored.
     pub object: Arc<Object>,
     /// User that created the object.
     pub user: UserInfo,

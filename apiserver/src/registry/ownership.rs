@@ -15,9 +15,9 @@ use crate::call::Warnings;
 
 /// The new object of a write, in the served version.
 pub(crate) enum WriteIntent {
-    /// The body of a create or an update.
+    /// The body of a create or an update, or the result of a patch.
     Sent(Value),
-    /// An update based on the stored object.
+    /// The result of a patch of the stored object.
     Patched {
         /// The new object.
         value: Value,

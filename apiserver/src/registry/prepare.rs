@@ -60,7 +60,7 @@ pub(crate) struct WriteInput<'a> {
     pub(crate) actor: Actor<'a>,
     pub(crate) via: Via,
     pub(crate) namespace: &'a str,
-    /// Name in the request; empty when it is not generated yet.
+    /// Name in the request; empty if the name is generated.
     pub(crate) name: &'a str,
 }
 
@@ -270,8 +270,8 @@ impl WriteInput<'_> {
         })
     }
 
-    /// Returns those of `errors` that this write can correct. Problems outside of the status existed before a
-    /// write of the status, and must not prevent it (kube-apiserver's validation ratcheting).
+    /// Returns those of `errors` that this write can correct. Problems outside of metadata and status existed
+    /// before a write of the status, and must not prevent it (kube-apiserver's validation ratcheting).
     fn correctable(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         if matches!(self.via, Via::Subresource("status")) {
             errors.retain(|error| {

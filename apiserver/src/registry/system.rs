@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::served::ServedVersion;
 
-/// Fields that an update never changes.
+/// Fields that the body of an update never changes.
 const IMMUTABLE: [&str; 7] = [
     "uid",
     "creationTimestamp",
@@ -20,7 +20,7 @@ const IMMUTABLE: [&str; 7] = [
     "namespace",
 ];
 
-/// Fields that clients may send and that are not stored: self links are obsolete.
+/// Fields that clients may send and that are not stored.
 const DROPPED: [&str; 2] = ["selfLink", "resourceVersion"];
 
 /// Returns the object's metadata, which are created if they are missing. Decoding has rejected metadata that
@@ -116,7 +116,7 @@ pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
     })
 }
 
-/// Restores fields of the stored object that an update never changes.
+/// Restores fields of the stored object that the body of an update never changes.
 pub(crate) fn on_update(value: &mut Value, old: &Value) {
     let fields = metadata(value);
     for field in DROPPED {
@@ -223,7 +223,7 @@ const MAPS: [&str; 2] = ["annotations", "labels"];
 const LISTS: [&str; 2] = ["finalizers", "ownerReferences"];
 
 /// Removes metadata fields that count as absent: Kubernetes' own encoders write `null`, or an empty list or
-/// map, for empty fields.
+/// map, for empty fields. In labels and annotations, `null` becomes the empty string.
 pub(crate) fn drop_nulls(value: &mut Value) {
     let Some(fields) = value.get_mut("metadata") else {
         return;

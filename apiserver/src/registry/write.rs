@@ -46,7 +46,7 @@ impl Target<'_> {
 pub(crate) enum UpdateOutcome {
     /// The object remains, in this state.
     Stays(Draft),
-    /// The last finalizer was removed, so the object is deleted; this is its last state.
+    /// The object was being deleted and nothing holds it any more, so it is removed; this is its last state.
     Goes(Draft),
 }
 

@@ -27,13 +27,14 @@ impl Activity {
         })))
     }
 
-    /// Counts a request until the answer is dropped.
+    /// Counts a request until the returned marker is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> crate::chain::Busy {
         self.0.lock().requests += 1;
         Arc::new(Request(self.clone()))
     }
 
-    /// Time since the end of the last request; zero while a request is in progress.
+    /// Time since the end of the last request, or since the start of a connection without requests; zero
+    /// while a request is in progress.
     pub(super) fn quiet_for(&self) -> Duration {
         let state = self.0.lock();
         if state.requests > 0 {

@@ -1,5 +1,5 @@
-//! `berth advice`, and `kubectl berth advice`: the changes after which an object would be placed on a
-//! cluster, computed by a running server (docs/terminal.md).
+//! `berth advice`, and `kubectl berth advice`: the changes after which an object would fit a cluster,
+//! computed by a server or by this process (docs/terminal.md).
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;

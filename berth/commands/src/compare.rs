@@ -78,7 +78,8 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
 }
 
 /// Compares the placements of `system` with Berth's decisions by `config`, for the requests that
-/// `selector` matches. Prints the differences, and returns their number.
+/// `selector` matches. Prints the requests that differ or cannot be compared, and returns the number of
+/// differences.
 ///
 /// # Errors
 /// When no server answers, a configuration is malformed, or a dialect is at fault.
@@ -125,7 +126,7 @@ struct Subject<'a> {
     filter: DemandFilter<'a>,
     /// Labels of the requests.
     selector: &'a Selector,
-    /// Least age of a request that counts as different.
+    /// Least age at which a request can count as different.
     grace: Duration,
 }
 
@@ -241,7 +242,8 @@ struct Entry {
     placed: usize,
     /// Number of clusters that the request would have.
     would_have: usize,
-    /// Message of the decision if the clusters are the same, otherwise the sentence of the condition Agrees.
+    /// Message of the decision if the clusters are the same, otherwise the sentence of the condition Agrees;
+    /// for a request that was set aside, its problem.
     message: String,
     /// The clusters that the request has and would not get; at most [`CLUSTERS_LIMIT`].
     losses: Vec<ContestedCluster>,

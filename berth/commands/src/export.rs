@@ -14,7 +14,7 @@ use crate::terminal::shown;
 /// Reads everything, then writes it.
 ///
 /// # Errors
-/// When no server answers, the caller may not read any object, or a file cannot be written.
+/// When no server answers, there is no object that the caller may read, or a file cannot be written.
 pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Result<()> {
     let client = connection.client().await?;
     let scope = Scope {

@@ -1,4 +1,5 @@
-//! `berth plan`: requests the effects of a change from a running server (docs/concepts.md, "Planning").
+//! `berth plan`: requests the effects of a change from a server or from this process (docs/concepts.md,
+//! "Planning").
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;

@@ -51,8 +51,9 @@ impl WriteMode {
 /// kind is written concurrently.
 ///
 /// # Errors
-/// An unreadable file, before anything is written; documents that are not objects, and objects that the
-/// server refused, after the others are written.
+/// An unreadable file, before anything is written; documents that are not objects, objects with duplicate
+/// fields if `validate` is strict, and objects that the server refused, after the others are written. No
+/// further object is written when the client gave up waiting for the server.
 pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, validate: Validate) -> Result<()> {
     let (documents, problems) = manifest::read_all(paths);
     if problems.iter().any(|problem| problem.number == 0) {
@@ -111,8 +112,9 @@ pub fn tell_waiting(reason: &str) {
     crate::say_error!("waiting for the server: {}", shown(reason));
 }
 
-/// Reports the duplicate fields of `documents`, which the server cannot report, since the parsed objects do
-/// not contain them. With `Strict`, objects with duplicate fields are removed.
+/// Reports the first duplicate field of each of `documents`, unless `validate` is `Ignore`: the server cannot
+/// report it, since the parsed objects do not contain it. With `Strict`, objects with duplicate fields are
+/// removed.
 fn without_duplicates(
     documents: Vec<Document>,
     validate: Validate,
@@ -138,7 +140,7 @@ fn without_duplicates(
     documents.into_iter().filter(|document| keep(document)).collect()
 }
 
-/// Output for a written object: its line, and notes about fields that keep their stored values.
+/// Output for a written object: its line, and notes about its fields.
 type LoadedLine = (String, Vec<String>);
 
 /// Writes one object.
@@ -160,7 +162,7 @@ async fn write(client: &mut Client, document: &Document, mode: WriteMode) -> Res
     }
 }
 
-/// Prints the outcome for an object; returns the server's refusal, if any.
+/// Prints the line and the notes of a written object; returns the problem of any other.
 fn tell(outcome: Result<LoadedLine, String>) -> Option<String> {
     match outcome {
         Ok((line, notes)) => {

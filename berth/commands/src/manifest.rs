@@ -143,8 +143,8 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     Ok(list)
 }
 
-/// Parses the documents of one text. The items of a `List` replace the list. An unreadable document does not
-/// affect others.
+/// Parses the documents of one text. The items of a list, whose kind ends with `List`, replace the list. An
+/// unreadable document does not affect others.
 pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     for (number, result) in (1..).zip(values(text)) {
         let mut tell = |problem: String, is_note: bool| {

@@ -25,7 +25,8 @@ use crate::why::places::{self, Place};
 /// failure.
 ///
 /// # Errors
-/// When the words name neither a present nor a former decision, the server refuses, or no server answers.
+/// When the words name neither a present nor a former decision, or several, the server refuses, or no server
+/// answers.
 pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let client = connection.client().await?;
     if question.all_namespaces {

@@ -45,7 +45,7 @@ pub const SET_ASIDE: u8 = 3;
 /// Reason why a simulation ended early.
 #[derive(Debug, thiserror::Error)]
 enum Stop {
-    /// The output is closed.
+    /// The output failed, or is closed.
     #[error(transparent)]
     Output(#[from] io::Error),
     /// A dialect is at fault.
@@ -59,7 +59,7 @@ enum Stop {
 /// Reads the hub if no files are given, decides and prints.
 ///
 /// # Errors
-/// When the hub does not answer.
+/// When there is no kubeconfig, or the hub does not answer or has none of the systems.
 pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow::Result<ExitCode> {
     let namespace = connection.namespace.as_deref();
     if !args.filename.is_empty() {
@@ -75,9 +75,9 @@ pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow:
     Ok(run(args, namespace, reading.inputs()))
 }
 
-/// Decides the objects in the files of `args`, and those of `inputs` that are in `namespace` or
-/// cluster-scoped, and prints the result. Findings about the input go to standard error, and the exit code
-/// depends on whether all these objects were decided. Other objects are input only.
+/// Decides the objects in the files of `args` and in `inputs`, and prints the result. With a `namespace`,
+/// only its objects and cluster-scoped objects are decided; with `--for`, only one object. Other objects are
+/// input only. Findings about the input go to standard error, and the exit code depends on them too.
 #[must_use]
 pub fn run(
     args: &SimulateArgs,

@@ -31,7 +31,7 @@ macro_rules! say_error {
     ($($argument:tt)*) => { $crate::terminal::say_error(&format!($($argument)*)) };
 }
 
-/// Prints `text` unchanged on standard output; a closed output is no error.
+/// Prints `text` on standard output, without a line feed after it; a closed output is no error.
 pub fn print(text: &str) {
     write!(anstream::stdout(), "{text}").unwrap_or_default();
 }
@@ -168,7 +168,8 @@ fn broken_row(row: &[Cell], room: usize) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-/// `row` in one line, with its last cell in the lines below.
+/// `row` with its last cell in the lines below the others, which are in one line, or in several
+/// lines if they are wider than `width`.
 fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
     let Some((last, before)) = row.split_last() else {
         return String::new();
@@ -220,8 +221,8 @@ fn commands_terminals(letter: char) -> bool {
 }
 
 /// Returns `text` from elsewhere without characters that control the terminal: line feeds and tabs become
-/// spaces, other characters below U+0020 become `^[` and the like, and all other control characters and marks
-/// of direction become U+FFFD.
+/// spaces, other characters below U+0020 become `^[` and the like, and all other control characters, line
+/// ends and marks of direction become U+FFFD.
 #[must_use]
 pub fn shown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());

@@ -32,7 +32,7 @@ const CLUSTERS_LIMIT: usize = 50;
 /// Requests a report, and prints it.
 ///
 /// # Errors
-/// When the decision or cluster does not exist, or the server refuses or does not answer.
+/// When the words name no decision or cluster, or several, or the server refuses or does not answer.
 pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = berth_dialect_registry::all();
@@ -102,7 +102,7 @@ async fn counts(
     Ok(counts.unwrap_or_default())
 }
 
-/// Decisions with the names of `places`, in all namespaces.
+/// Decisions with the names of `places`, in all namespaces. Cluster-scoped places stay as they are.
 async fn everywhere(client: &Client, places: Vec<Place>) -> Result<Vec<Place>> {
     let mut all = Vec::new();
     for place in places {
@@ -202,8 +202,8 @@ pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyh
     question.absent().await
 }
 
-/// Keeps only the candidates that `cluster` names: by the system's name, or by the Target's, with or without
-/// the system.
+/// Keeps only the candidates that `cluster` names: by the name of the cluster in its system, or by the name
+/// of its Target, with or without the system.
 fn only(report: &mut Value, cluster: &str) -> Result<()> {
     let Scheduling { spec, status } = read(report)?;
     let Some(PublishedReport { candidates, .. }) = status else {
@@ -241,7 +241,7 @@ fn only(report: &mut Value, cluster: &str) -> Result<()> {
             ),
         }
     }
-    // The list itself keeps the fields that only a newer server knows.
+    // The unparsed list is filtered, since it has the fields that only a newer server knows.
     let mut filtered = candidates.iter().map(is_requested);
     if let Some(list) = report["status"]["candidates"].as_array_mut() {
         list.retain(|_| filtered.next().unwrap_or_default());

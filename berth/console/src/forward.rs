@@ -7,13 +7,13 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 
 use crate::refusal::Refusal;
 
-/// The largest body that is forwarded.
+/// The largest body that is forwarded, in bytes.
 pub(crate) const LARGEST_BODY: usize = 1 << 20;
 
 /// Forwards one request, and streams the answer back.
 ///
-/// Only the browser's headers for negotiation are forwarded: the kubeconfig alone decides the user. Only the
-/// server's headers that the page reads are returned.
+/// Of the browser's headers, only Accept and Content-Type are forwarded: the kubeconfig alone decides the
+/// user. Of the server's headers, only Content-Type, Retry-After and Warning are returned.
 pub(crate) async fn send(
     client: &kube::Client,
     method: Method,

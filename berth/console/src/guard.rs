@@ -1,8 +1,8 @@
 //! Checks that every request passes before any other code sees it.
 //!
 //! Every page that the browser shows, and every user of the machine, can send requests to a server on
-//! loopback. So the host name, the origin and the token of a request all have to be right; none replaces
-//! another.
+//! loopback. So the host name of every request has to be right, its origin if the request has one, and its
+//! token except for files of the page; none of them replaces another.
 
 use http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use http::request::Parts;
@@ -17,7 +17,7 @@ pub(crate) const TOKEN_HEADER: &str = "x-berth-console-token";
 /// Prefix of the paths of API requests.
 pub(crate) const API: &str = "/cluster";
 
-/// The hosts and the token that requests must have.
+/// The accepted hosts, and the token of requests that are not for files of the page.
 #[derive(Debug)]
 pub(crate) struct Guard {
     hosts: Vec<String>,

@@ -131,7 +131,7 @@ impl Console {
     /// or until the idle timeout of `page`.
     ///
     /// # Errors
-    /// When a listener fails.
+    /// When the process cannot listen for Ctrl-C, or a listener fails.
     pub async fn until_ctrl_c(self, page: &PageArgs, note: &str) -> Result<()> {
         // The handler is installed before the address is printed, since a reader may send the signal at once.
         let mut interrupt = signal(SignalKind::interrupt()).context("listening for Ctrl-C")?;

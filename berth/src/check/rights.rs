@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use super::CheckSubject;
 use super::finding::{Finding, Verdict};
 
-/// Rights that the readers of decisions need. Each entry has the ClusterRole that grants the right, and the
+/// Rights to read, explain and bind decisions. Each entry has the ClusterRole that grants the right, and the
 /// verb, resource and subresource of the right.
-const READERS: [(&str, &str, &str, &str); 6] = [
+const USER_RIGHTS: [(&str, &str, &str, &str); 6] = [
     ("berth:decision-viewer", "list", "decisions", ""),
     ("berth:decision-viewer", "list", "clusterdecisions", ""),
     ("berth:target-viewer", "list", "targets", ""),
@@ -31,7 +31,7 @@ pub(super) struct RequiredRights {
     pub(super) role: String,
     /// The user name.
     pub(super) user: String,
-    /// A service account's groups.
+    /// The user's groups.
     pub(super) groups: Vec<String>,
     /// Rights that the role grants.
     pub(super) rights: Vec<Right>,
@@ -145,7 +145,7 @@ impl CheckSubject<'_> {
     /// Findings about missing rights of the caller. They are notes, since few users have all rights.
     pub(super) async fn own_rights(&self) -> Result<Vec<Finding>> {
         let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for (role, verb, resource, subresource) in READERS {
+        for (role, verb, resource, subresource) in USER_RIGHTS {
             let right = json!({
                 "group": "scheduling.berth.dev", "resource": resource, "subresource": subresource, "verb": verb,
             });

@@ -85,7 +85,7 @@ fn finding(
     let takeover = format!("berth takeover {system}");
     match (state, deciding) {
         (SchedulerKnowledge::Runs(lease, holder), Some((false, message)))
-            if asks_to_decide(configuration) =>
+            if permits_deciding(configuration) =>
         {
             report(format!(
                 "Berth is to decide and waits: {holder} renews {}/{}: {message}",
@@ -118,8 +118,8 @@ fn finding(
     }
 }
 
-/// Whether a SchedulerConfiguration requests that Berth decides.
-fn asks_to_decide(configuration: Option<&Value>) -> bool {
+/// Whether a SchedulerConfiguration is stored that does not set the mode Observe.
+fn permits_deciding(configuration: Option<&Value>) -> bool {
     configuration.is_some_and(|object| object["spec"]["mode"] != "Observe")
 }
 

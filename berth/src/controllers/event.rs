@@ -21,7 +21,7 @@ pub(super) struct EventContent {
     pub(super) namespace: String,
     /// Name of the object that the event is about.
     pub(super) name: String,
-    /// Actor that decided. The event is written as this actor.
+    /// Actor of the system. The event is written as this actor.
     pub(super) actor: &'static str,
     /// Series of the event.
     pub(super) series: Series,

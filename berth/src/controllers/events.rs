@@ -102,8 +102,8 @@ impl BindObserver for Events {
         }
     }
 
-    /// Reports refused writes, and decisions that another writer keeps changing, to the owner of the
-    /// object. Other failed writes are tried again, without an event.
+    /// Reports writes that were refused or that others changed in the process, and decisions that another
+    /// writer keeps changing, to the owner of the object. Other errors have no event.
     fn failed(&self, dialect: &str, demand: &Key, error: &BindError) {
         let Some(engine) = self.engine.upgrade() else {
             return;

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 /// Longest interval between two checks. If events are kept for a shorter time, checks are more frequent.
 const PERIOD: Duration = Duration::from_mins(1);
-/// Number of events that are removed in one commit.
+/// Highest number of events that are removed in one commit.
 const BATCH: usize = 256;
 
 /// Starts the task, which deletes events while `leading` is true. A `ttl` of zero keeps events for ever.

@@ -1,4 +1,4 @@
-//! Metrics of the controllers, under the names of kube-scheduler and of client-go's work queues.
+//! Metrics of the controllers. Metrics that kube-scheduler or client-go have, too, have the same names.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -197,7 +197,7 @@ impl Book {
     }
 
     /// Forgets finished series and full buckets. If too many series or buckets remain, the half that was
-    /// silent longest is forgotten. A repetition of a forgotten event is a new event.
+    /// silent longest is forgotten. Unwritten series stay. A repetition of a forgotten event is a new event.
     fn forget(&mut self, now: Timestamp) {
         let unwritten = &self.unwritten;
         if now.duration_since(self.last_sweep) >= SWEEP {

@@ -21,7 +21,8 @@ use super::events::Events;
 /// The action of these events.
 const ACTION: &str = "Deciding";
 
-/// Reports every system of `engine` that begins or ceases to wait, while `leading` is true.
+/// Reports every system of `engine` that begins to wait, waits with new evidence, or decides after it waited,
+/// while `leading` is true.
 pub(super) fn spawn(
     engine: &Arc<Engine>,
     modes: &Arc<Modes>,

@@ -20,7 +20,7 @@ impl DecisionReference {
     /// Parses Argo CD's `input.parameters`, which name a decision.
     ///
     /// # Errors
-    /// Everything that is wrong with the parameters.
+    /// The unknown keys and the values that are not texts; without those, a missing name.
     pub(super) fn of_parameters(parameters: &Value) -> Result<Self, Status> {
         const PATH: &str = "input.parameters";
         let mut errors = Vec::new();

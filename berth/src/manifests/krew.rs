@@ -30,8 +30,8 @@ pub struct KrewArgs {
 /// The Plugin object for krew's index.
 ///
 /// # Errors
-/// When a flag is missing, the address is not an HTTPS address, or the checksums have no valid entry for an
-/// archive.
+/// When a flag is missing, the address is not an HTTPS address, the checksums cannot be read, they have no
+/// entry for any archive, or the entry for an archive is invalid.
 pub fn krew(args: &KrewArgs) -> Result<Value> {
     let (Some(url), Some(file)) = (&args.release_url, &args.checksums) else {
         bail!(

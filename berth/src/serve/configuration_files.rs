@@ -23,8 +23,8 @@ use super::groups::Parts;
 /// also has copies of a hub's configurations; the configurations of earlier files are then deleted.
 ///
 /// # Errors
-/// When a file cannot be read, does not belong to a dialect, or is invalid. The message has all errors of the
-/// file.
+/// When a file cannot be read, does not belong to a dialect, or is invalid: the message has all errors of the
+/// file. When a configuration cannot be stored.
 pub(super) async fn fill(
     store: &Arc<dyn Store>,
     parts: &Parts,

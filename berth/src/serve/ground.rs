@@ -66,7 +66,7 @@ pub(super) struct SurroundingTasks {
 }
 
 impl Ground {
-    /// Opens the store, connects to the hub, and assembles the parts.
+    /// Connects to the hub, if there is one, opens the store, and assembles the parts.
     ///
     /// # Errors
     /// When one of these steps fails; the error names the file or address.
@@ -133,10 +133,10 @@ impl Ground {
         })
     }
 
-    /// Stores the objects of a new server, and starts its background tasks.
+    /// Stores missing built-in objects and the configurations of files, and starts the background tasks.
     ///
     /// # Errors
-    /// When an object cannot be stored.
+    /// When a configuration file is invalid, or an object cannot be stored.
     pub(super) async fn work(
         &self,
         surrounding_tasks: &SurroundingTasks,

@@ -43,7 +43,7 @@ struct ServeParser {
 }
 
 impl Options {
-    /// The options of the demo's server: all defaults, on loopback.
+    /// The options of the demo's server: defaults except for the data folder and the port, on loopback.
     ///
     /// # Errors
     /// When the environment sets an invalid value.

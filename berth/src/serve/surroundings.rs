@@ -1,5 +1,5 @@
-//! Background tasks of the server: the controllers of Kubernetes' own kinds on a standalone server, or the
-//! watchers of the hub.
+//! Steps of the start that depend on the surroundings, such as the start of the controllers of Kubernetes'
+//! own kinds on a standalone server, or of the watchers of the hub.
 
 use std::sync::Arc;
 
@@ -108,8 +108,8 @@ pub(super) async fn start_behind_hub(
     (sync_status, mirror.progress, tasks)
 }
 
-/// Claims the hub, so that no server with another store stores objects of the same systems. A store with only
-/// copies needs no claim.
+/// Claims the hub, so that no server with another store stores objects of the same systems. A store in
+/// etcd, or with only copies, needs no claim.
 ///
 /// # Errors
 /// When another store has claimed the hub. The message has its identity, and the remedy.

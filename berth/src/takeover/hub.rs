@@ -100,7 +100,7 @@ impl Hub {
     }
 
     /// Obstacles to `change`: Berth is not installed, is installed without the system or only to observe, or
-    /// rights are missing. Each obstacle is a sentence with its remedy.
+    /// rights are missing. Each obstacle is a sentence, with its remedy if there is one.
     pub(super) async fn obstacles(
         &self,
         change: &Change,

@@ -1,8 +1,9 @@
 //! Slices of a decision's clusters, and the order in which they are written.
 //!
-//! Consumers undeploy from a cluster that they no longer find, so a cluster never moves to another
-//! slice as long as it is decided. New clusters are written before others are removed: a reader that
-//! has seen only the first writes sees every cluster that is decided both before and after.
+//! Consumers undeploy from a cluster that they no longer find, so a cluster never moves to another slice as
+//! long as it is decided, unless its slice is being deleted. New clusters are written before others are
+//! removed: a reader that has seen only the first writes sees every cluster that is decided both before and
+//! after.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +74,8 @@ fn kept_slices(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32
     slices
 }
 
-/// Adds clusters without a slice to slices with room, then to new slices.
+/// Adds clusters without a slice to slices with room, in the order of the indices that are not `closed`.
+/// A missing slice is created. If there is no slice at all, an empty one is created.
 fn add(
     slices: &mut BTreeMap<u32, BTreeMap<String, String>>,
     wanted: &BTreeMap<String, String>,

@@ -31,7 +31,7 @@ pub(super) struct Change {
     pub(super) status: Option<Value>,
     /// The compared revision; `None` if the object does not exist.
     pub(super) base: Option<Revision>,
-    /// Whether only values of the status change, which may happen often.
+    /// Whether only values of the status change, which may happen often, and not the health of the cluster.
     pub(super) is_fast: bool,
 }
 

@@ -1,5 +1,6 @@
 //! Publications that are in force, and the objects that each may publish. Of several valid Publications for
-//! one namespace, the oldest is in force. An object that another producer publishes is left out.
+//! one namespace, the oldest is in force. A system whose clusters another producer publishes there is left
+//! out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -100,8 +101,8 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Publi
     judgement
 }
 
-/// The Publications in force in `source` whose namespace exists, of a server that serves `dialects`:
-/// for objects that are computed at each read.
+/// The Publications in force in `source` whose namespace exists and is not being deleted, of a server that
+/// serves `dialects`: for objects that are computed at each read.
 pub(super) fn readable(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Vec<InForce> {
     let mut in_force = read(&stored(source), &systems(dialects)).in_force;
     in_force

@@ -4,7 +4,7 @@
 //! Published objects are stored and have several writers: a [`publisher`] applies Berth's fields, and
 //! other clients add theirs. A standalone Berth serves the two kinds from its own store; behind a hub,
 //! Berth writes them to the hub ([`outlet`]). [`deed`] computes the change of one object, and [`make`]
-//! the objects of one target or decision.
+//! the objects of one target or decision. PublishedDecisions are not stored: they are computed at each read.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -23,7 +23,7 @@ use super::outlet::{Obstacle, Outlet};
 use super::published_state::PublishedState;
 use super::work;
 
-/// Interval at which an obstacle is checked again.
+/// Longest pause before obstacles are checked again.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Highest number of unpublished objects that a message names.
 const NAMED: usize = 3;
@@ -342,11 +342,11 @@ impl Publisher {
         now: Timestamp,
     ) -> Option<Vec<ComputedProfiles>> {
         let (snapshot, in_force) = (snapshot.clone(), self.in_force().to_vec());
-        let shown = self.source().cached(CLUSTER_PROFILES);
+        let stored = self.source().cached(CLUSTER_PROFILES);
         let task = tokio::task::spawn_blocking(move || {
             let clusters = clusters.into_iter();
             clusters
-                .map(|cluster| make::profiles(&snapshot, &in_force, &shown, cluster, now))
+                .map(|cluster| make::profiles(&snapshot, &in_force, &stored, cluster, now))
                 .collect()
         });
         ok_or_log(task.await)
@@ -360,18 +360,29 @@ impl Publisher {
     ) -> Option<Vec<ComputedSlices>> {
         let (snapshot, in_force) = (snapshot.clone(), self.in_force().to_vec());
         let profiles = Arc::clone(&self.published_state.profiles);
-        let [published, shown] =
+        let [stored_profiles, stored_slices] =
             [CLUSTER_PROFILES, PLACEMENT_DECISIONS].map(|resource| self.source().cached(resource));
         let task = tokio::task::spawn_blocking(move || {
             let demands = demands.into_iter();
             demands
-                .map(|demand| make::slices(&snapshot, &in_force, &shown, &published, &profiles, demand, now))
+                .map(|demand| {
+                    make::slices(
+                        &snapshot,
+                        &in_force,
+                        &stored_slices,
+                        &stored_profiles,
+                        &profiles,
+                        demand,
+                        now,
+                    )
+                })
                 .collect()
         });
         ok_or_log(task.await)
     }
 
-    /// Deletes unwanted profiles; a profile that a decision may still refer to is deleted later.
+    /// Deletes unwanted profiles, except those of a system that is left unchanged; a profile that a decision
+    /// may still refer to is deleted later.
     async fn remove_profiles(
         &mut self,
         dialect: &'static str,
@@ -394,8 +405,8 @@ impl Publisher {
         let Some(resource) = keys.first().map(|key| key.resource) else {
             return;
         };
-        let shown = self.source().cached(resource);
-        for (key, result) in work::delete(&*self.outlet, keys, &shown).await {
+        let stored = self.source().cached(resource);
+        for (key, result) in work::delete(&*self.outlet, keys, &stored).await {
             if let Err(trouble) = result {
                 tracing::warn!(%key, ?trouble, "cannot delete an object that is no longer published; retrying");
                 self.repeats_all = true;
@@ -409,8 +420,8 @@ impl Publisher {
     /// Deletes formerly published objects that are not published now: decisions, then profiles.
     async fn sweep(&mut self) {
         for resource in [PLACEMENT_DECISIONS, CLUSTER_PROFILES] {
-            let shown = self.source().cached(resource);
-            let own = shown.items.iter().filter(|(_, object)| deed::is_ours(object));
+            let stored = self.source().cached(resource);
+            let own = stored.items.iter().filter(|(_, object)| deed::is_ours(object));
             let keys = own.map(|(name, object)| {
                 let key = Key::new(resource, &name.namespace, &name.name);
                 (key, object)

@@ -72,7 +72,7 @@ impl Rules {
 /// Parses the spec of a Publication. `systems` are the systems that the server serves.
 ///
 /// # Errors
-/// All errors of the spec.
+/// All errors of the spec, or one error if it cannot be deserialized.
 pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rules, Vec<FieldError>> {
     let spec = match PublicationSpec::deserialize(&publication["spec"]) {
         Ok(spec) => spec,
@@ -130,8 +130,8 @@ pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rule
     })
 }
 
-/// Errors about fields that an update must not change: all published objects would get other names, and their
-/// consumers would undeploy.
+/// Errors about fields that an update must not change: all published objects would get another namespace,
+/// name or manager, and their consumers would undeploy.
 pub(super) fn immutable(old: &Value, new: &Value) -> Vec<FieldError> {
     let fields = [
         ("namespace", ""),

@@ -18,9 +18,9 @@ const PARALLEL: usize = 16;
 /// Reason why a write failed.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// An object with this name belongs to another client, whose name this is.
+    /// The present object belongs to another client, with this name.
     Foreign(String),
-    /// The object has changed in the meantime, and is checked again.
+    /// The object has changed in the meantime, or is being deleted. It is checked again.
     Moved,
     /// The write was refused.
     Refused(String),
@@ -36,7 +36,8 @@ impl From<CommitError> for Trouble {
     }
 }
 
-/// Outcome for one object: its new revision, or the reason why the write failed.
+/// Outcome for one object: its new revision (of a deleted object, the last one), or the reason why the write
+/// failed.
 pub(super) type Outcome = (Key, Result<Revision, Trouble>);
 
 /// Writes `changes`, in no order.

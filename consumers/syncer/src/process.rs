@@ -4,9 +4,10 @@
 //!
 //! Every step follows from the present state of both sides ([`berth_dialect_kcp::syncer_view::step`]):
 //! the process may be killed at any point and started again. [`session`] is the loop, and [`work`] its
-//! state. [`mirrors`] has the known objects of both sides, which [`follow`] watches. [`act`] carries
-//! out a step. [`leftovers`] finds copies of earlier registrations. [`heartbeat`] reports [`problems`]
-//! to the hub. [`ends`] has the two connections.
+//! state, with the [`queue`] of due objects. [`mirrors`] has the known objects of both sides, which
+//! [`follow`] watches, and [`kinds`] their kinds. [`act`] carries out a step, and [`undone`] finds writes
+//! that other clients revert. [`leftovers`] finds copies of earlier registrations. [`heartbeat`] reports
+//! [`problems`] to the hub, as conditions ([`condition_text`]). [`ends`] has the two connections.
 
 mod act;
 mod condition_text;
@@ -34,7 +35,8 @@ use tokio_util::sync::CancellationToken;
 use self::ends::Ends;
 use self::session::{End, Session};
 
-/// Pauses between attempts at a hub that does not answer at the start: the first, and the longest.
+/// Pauses between attempts to begin a session, such as at a hub that does not answer: the first, and the
+/// longest.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// Arguments of `berth syncer`.
@@ -80,8 +82,8 @@ pub struct SyncerArgs {
 /// Syncs until a termination signal.
 ///
 /// # Errors
-/// When a kubeconfig cannot be used, or signals cannot be listened to. The syncer waits for a server
-/// that does not answer.
+/// When a kubeconfig cannot be used, its server is the API endpoint of another target, signals cannot be
+/// listened to, or a step panicked. The syncer waits for a server that does not answer.
 pub async fn run(args: SyncerArgs) -> Result<()> {
     let ends = Ends::connect(&args).await?;
     let stop = CancellationToken::new();

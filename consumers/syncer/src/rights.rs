@@ -42,7 +42,7 @@ pub fn on_hub(resources: Vec<GroupResource>) -> Value {
 }
 
 /// The rights of one syncer. Where `args` has the syncer's identifier, also the rights of Berth to act for
-/// the syncer on a hub.
+/// the syncer on a hub, and those of the user as which it acts.
 #[must_use]
 pub fn syncer_rights(args: &SyncerRightsArgs) -> Vec<Value> {
     let suffix = format!(".{DIALECT}");

@@ -4,7 +4,7 @@
 //!
 //! The dialect defines the visible form and the treatment of writes
 //! ([`berth_dialect_kcp::syncer_view`]); the server library serves it ([`berth_apiserver::view`]). This
-//! crate joins the two: [`rules::SyncerRules`] is the adapter, [`SyncerViews`] keeps one API per
+//! module joins the two: [`rules::SyncerRules`] is the adapter, [`SyncerViews`] keeps one API per
 //! workload cluster. The right to `targets/proxy` of one target lets a syncer do its work, as
 //! `berth:syncer:<identifier>`, and nothing else.
 //!

@@ -22,7 +22,8 @@ pub struct Release<'a> {
 /// (`cargo metadata`) and the checksums of `lock` (Cargo.lock).
 ///
 /// # Errors
-/// When `metadata` has another form or lacks the program: the message is a sentence.
+/// When `metadata` lists no packages, or the program is not among the linked crates: the message is a
+/// sentence.
 pub fn document(
     release: &Release<'_>,
     metadata: &Value,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// Number of values in a chunk, which is copied when one of its values changes.
+/// Number of values in a chunk. A change of a value copies the chunk if a clone shares it.
 const CHUNK: usize = 1024;
 
 /// A column with one value for each candidate. A clone shares the values; a change copies only the chunk of

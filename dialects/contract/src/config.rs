@@ -29,11 +29,12 @@ pub fn is_stored_form(file: &Value) -> bool {
     file["apiVersion"] == format!("{GROUP}/{VERSION}")
 }
 
-/// Reads a configuration file, which is either one of the system itself or a SchedulerConfiguration. Returns
-/// the dialect and the dialect's part of a SchedulerConfiguration.
+/// Reads a configuration file, which is either a system's own file or a SchedulerConfiguration. Returns the
+/// dialect and the dialect's part of a SchedulerConfiguration.
 ///
 /// # Errors
-/// One error when the file is neither; otherwise all errors of its configuration, with paths in the file.
+/// One error when the file is neither, or has the name of no dialect; otherwise all errors of its
+/// configuration, with paths in the file.
 pub fn from_file(
     dialects: &[Arc<dyn Dialect>],
     file: &Value,

@@ -122,8 +122,8 @@ pub struct Decision {
     pub amounts: Vec<i64>,
     /// The names of the scorers, by [`berth_scheduling::ScoreColumn::plugin`].
     pub scorers: Vec<Arc<str>>,
-    /// Clusters that the request names and that are no candidates (Fleet's PickFixed), with plugin, token
-    /// and detail code.
+    /// Clusters that the request names and that are no candidates (Fleet's PickFixed), with the plugin and
+    /// the reason token.
     pub unknown: Vec<(Arc<str>, &'static str, &'static str)>,
     /// The places to which the demand is bound now.
     pub current: Vec<Current>,

@@ -31,7 +31,7 @@ pub struct HubRule {
     pub subresources: &'static [&'static str],
     /// The operations.
     pub operations: &'static [Operation],
-    /// The phase of admission: before or after the object may be changed.
+    /// The phase of admission: mutation or validation.
     pub phase: Phase,
     /// Conditions for calling the webhook: all of them have to be true.
     pub conditions: Vec<Condition>,

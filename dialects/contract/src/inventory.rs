@@ -55,7 +55,7 @@ impl Consequences {
 /// The circumstances of one decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
-    /// The demand to decide; it must be in the inventory.
+    /// The demand to decide.
     pub demand: &'a Key,
     /// The instant of the decision.
     pub now: Timestamp,

@@ -8,7 +8,7 @@ use serde_json::Value;
 pub struct OwnPlace {
     /// The resource.
     pub resource: GroupResource,
-    /// The field, below its parent.
+    /// The name of the parent field, and the name of the field in it.
     pub place: [&'static str; 2],
     /// The verb on `binding` that every binding requires, whichever request writes it.
     pub verb: &'static str,

@@ -143,7 +143,7 @@ impl Places {
     }
 }
 
-/// Number of groups by steps. Targets that need more steps are in the last group.
+/// Number of groups by steps, from 0 on. Targets that need more steps are in the last group.
 const FAR: usize = 16;
 
 /// The targets without a rank, the nearest to fitting first: targets in scope before all others, then targets
@@ -308,7 +308,7 @@ impl View<'_> {
         }
     }
 
-    /// All data of `entry`; the reasons only if `with_reasons` is set.
+    /// All data of `entry`; the reasons of a target only if `with_reasons` is set.
     #[must_use]
     pub fn candidate(&self, entry: Entry, with_reasons: bool) -> Candidate {
         match entry {

@@ -1,5 +1,4 @@
-//! The users of a system's own programs except its scheduler: their work continues next to Berth's
-//! decisions.
+//! The users of a system's own programs, whose work continues next to Berth's decisions.
 
 use std::sync::Arc;
 

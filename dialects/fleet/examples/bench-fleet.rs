@@ -4,9 +4,9 @@
 //! "PickN": 10 picks among the clusters that match a label term (half of all clusters), ranked by a label and
 //! by a property, none bound yet. "spread": 100 picks under one DoNotSchedule constraint over 7 regions;
 //! "racks": the same over half as many domains as clusters. "PickAll": nine tenths of the fleet, all of them
-//! bound already. All views are warm. Each time is the median of many runs, and the fastest run. "after a
-//! heartbeat" folds a heartbeat first, on a fork, as the engine does. The second table adds bindings of other
-//! placements to 10,000 clusters.
+//! bound already. All views are warm. Each time is the median of many runs, and the fastest run; only "load"
+//! is one run, which fills the inventory and decides once. "after a heartbeat" folds a heartbeat first, on a
+//! fork, as the engine does. The second table adds bindings of other placements to 10,000 clusters.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -112,7 +112,7 @@ fn measure(fleet: &dyn Inventory, name: &str, picks: usize) -> String {
     median_and_fastest(times)
 }
 
-/// The median, and the fastest time after a slash: other load on the machine changes only the median.
+/// The median, and after a slash the fastest time, which other load on the machine hardly changes.
 fn median_and_fastest(mut times: Vec<Duration>) -> String {
     times.sort();
     let millis = |duration: Duration| duration.as_secs_f64() * 1_000.0;

@@ -5,7 +5,8 @@
 //! creates, labels and deletes its own snapshots, but does not write the decision, which is the status of a
 //! snapshot.
 //!
-//! The rule compares the object before and after, for every subresource.
+//! This rule compares the object before and after, for every subresource. Another rule guards the scheduler's
+//! finalizer on placements ([`PlacementHold`]).
 
 mod hold;
 pub(crate) mod hub_rules;
@@ -26,11 +27,12 @@ pub struct Settings {
     pub rollout_users: SystemUsers,
 }
 
-/// Refuses writes of snapshots and bindings by users other than the scheduler. The rollout may write its own
-/// fields, and members of the break-glass group are exempt.
+/// Refuses writes of snapshots and bindings by users other than the scheduler. Its `users` may write the
+/// rollout's fields of bindings, and everything but the status of snapshots; members of the break-glass group
+/// are exempt.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecisionGuard {
-    /// KubeFleet's own controllers.
+    /// KubeFleet's own controllers, and further users that roll out bindings.
     users: SystemUsers,
 }
 

@@ -25,8 +25,8 @@ berth_scheduling::filters! {
         /// A taint is not tolerated. The detail is the index of the first such taint.
         Untolerated = "Untolerated",
     }
-    /// The placement is not yet on the cluster. This filter refuses no cluster: a cluster with a live
-    /// binding is kept, and not picked again.
+    /// The placement is not yet on the cluster. This filter refuses no cluster: a cluster with a live binding
+    /// by the policy in force is kept or released, and not picked again.
     SamePlacementAntiAffinity = "SamePlacementAntiAffinity" {}
     /// No hard constraint is violated, given all picks.
     TopologySpreadConstraints = "TopologySpreadConstraints" {

@@ -309,14 +309,14 @@ fn steps(
         .released
         .iter()
         .filter_map(|&candidate| Classes::find(&classes.present, candidate));
-    let unscheduled = classes
+    let to_unschedule = classes
         .dangling
         .iter()
         .copied()
         .chain(dropped.map(|(_, binding)| *binding))
         .chain(released);
     let mut reported = HashSet::new();
-    for binding in unscheduled {
+    for binding in to_unschedule {
         // Two bindings to a cluster that no longer exists are one change.
         if reported.insert(&binding.cluster) {
             let (from, to) = (binding.state.as_str(), State::Unscheduled.as_str());
@@ -334,7 +334,7 @@ fn steps(
     (steps, changes)
 }
 
-/// The outcome of the decision and its token.
+/// The outcome of the decision, and the token of its reason.
 fn outcome(
     policy: &Policy,
     satisfied: &PolicyFulfilment,

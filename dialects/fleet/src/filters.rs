@@ -113,7 +113,7 @@ impl Filter<Columns> for ClusterEligibility {
     }
 }
 
-/// Requires that the cluster has the namespace of the placement, if its agent reports namespaces.
+/// Requires that the cluster has the namespace of the placement, if its agent collects namespaces.
 pub(crate) struct NamespaceAffinity<'a> {
     /// The namespace; empty for a cluster-scoped placement, which requires none.
     pub(crate) namespace: &'a str,
@@ -205,12 +205,12 @@ impl Filter<Columns> for TaintToleration<'_> {
     }
 }
 
-/// Excludes clusters with a live binding of the placement from being picked again. They are not refused
-/// either, since the decision keeps or releases them.
+/// Excludes clusters with a live binding by the placement's policy in force from being picked again. They are
+/// not refused either, since the decision keeps or releases them.
 pub(crate) struct SamePlacementAntiAffinity<'a>(pub(crate) &'a Bits);
 
 impl SamePlacementAntiAffinity<'_> {
-    /// Removes the clusters from `pickable` that have a live binding.
+    /// Removes the clusters from `pickable` that have a live binding by the policy in force.
     pub(crate) fn restrict(&self, pickable: &mut Bits) {
         pickable.subtract(self.0);
     }

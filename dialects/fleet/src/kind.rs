@@ -1,5 +1,5 @@
-//! The kinds of KubeFleet that Berth serves where it stores the objects, one file per kind. Schemas and
-//! parsed objects come from the same types.
+//! The kinds of KubeFleet that Berth serves where it stores the objects. A cluster-scoped kind and its
+//! namespaced form are in one file. Schemas and parsed objects come from the same types.
 
 mod binding;
 mod member_cluster;

@@ -33,14 +33,14 @@ pub(crate) const SNAPSHOTS: GroupResource =
 /// `clusterresourcebindings`.
 pub(crate) const BINDINGS: GroupResource = GroupResource::new(PLACEMENT_GROUP, "clusterresourcebindings");
 
-/// `clusterresourceplacementstatuses`: copies of placements' statuses in their namespaces.
+/// `clusterresourceplacementstatuses`: copies of placements' statuses in the namespaces that they select.
 pub(crate) const REPORTS: GroupResource =
     GroupResource::new(PLACEMENT_GROUP, "clusterresourceplacementstatuses");
 /// `namespaces`.
 pub(crate) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// The user that copies statuses to namespaces.
 pub(crate) const REPORTER: &str = "berth:status-controller";
-/// The condition of a placement about the copy of its status in its namespace.
+/// The condition of a placement about the copy of its status in the namespace that it selects.
 pub(crate) const REPORTED: &str = "ClusterResourcePlacementStatusSynced";
 
 /// `resourceplacements`.
@@ -81,7 +81,7 @@ pub(crate) const SCHEDULED: &str = "Scheduled";
 pub(crate) const FULFILLED: &str = "SchedulingPolicyFulfilled";
 /// The reason of a False condition.
 pub(crate) const UNFULFILLED: &str = "SchedulingPolicyUnfulfilled";
-/// The condition of a member cluster whose agent reports namespaces.
+/// The condition of a member cluster whose agent collects namespaces.
 pub(crate) const NAMESPACES_COLLECTED: &str = "NamespaceCollectionSucceeded";
 /// The type of the agent whose reports count.
 pub(crate) const MEMBER_AGENT: &str = "MemberAgent";

@@ -30,7 +30,7 @@ pub(crate) struct Policy {
     pub(crate) mode: Mode,
     /// The required terms, one of which must match, unless the list is empty.
     pub(crate) required: Vec<Term>,
-    /// The preferred terms.
+    /// The preferred terms, without terms of the weight 0.
     pub(crate) preferred: Vec<PreferredTerm>,
     /// The tolerated taints.
     pub(crate) tolerations: Vec<Toleration>,
@@ -151,11 +151,11 @@ pub(crate) struct Constraint {
 }
 
 impl Policy {
-    /// Compiles `policy`. Without a policy, every eligible cluster is picked.
+    /// Compiles `policy`. Without a policy, every cluster that fits is picked.
     ///
     /// # Errors
-    /// The errors that the kind's validation would report, in one text. They occur for an object that was
-    /// stored without this validation.
+    /// All reasons why the policy cannot be compiled, in one text. They occur for an object that was stored
+    /// without the kind's validation.
     pub(crate) fn compile(policy: Option<&PlacementPolicy>) -> Result<Self, String> {
         let none = PlacementPolicy::default();
         let policy = policy.unwrap_or(&none);

@@ -1,4 +1,4 @@
-//! The controller that copies the status of a ClusterResourcePlacement to its namespace
+//! The controller that copies the status of a ClusterResourcePlacement to the namespace that it selects
 //! (docs/systems/fleet.md, "Status in a namespace"). On a hub, the hub agent does this.
 
 #[cfg(test)]
@@ -19,7 +19,7 @@ use crate::names::{NAMESPACES, PLACEMENT_API_VERSION, PLACEMENTS, REPORTED, REPO
 use crate::writes::edit::without_revision;
 use crate::writes::{ConditionContent, put_condition};
 
-/// The controller that copies the status of placements to their namespaces.
+/// The controller that copies the status of placements to the namespaces that they select.
 pub(crate) struct Reports;
 
 /// The inventory of KubeFleet; `None` for an inventory of another dialect, which does not occur.
@@ -61,8 +61,8 @@ impl Reconciler for Reports {
     }
 
     /// The keys that a change makes due: for a placement, its reports in the former and the present
-    /// namespace; for a report, the report itself, which another client changed; for a namespace that is
-    /// created or deleted, the reports in it.
+    /// namespace; for a report, the report itself; for a namespace, the reports in it. Only reports that need
+    /// a write are due.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let Some(fleet) = fleet(context) else {
             return Vec::new();

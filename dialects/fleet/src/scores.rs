@@ -53,7 +53,7 @@ pub(crate) fn affinity(preferred: &[PreferredTerm], columns: &Columns) -> Vec<i3
 }
 
 /// The share of `weight` that each cluster with the property gets. The range is over all clusters, including
-/// refused clusters.
+/// refused clusters. Empty where all values are equal.
 fn shares(sorter: &Sorter, weight: i32, columns: &Columns) -> Vec<(Ix, i32)> {
     let values: Vec<(Ix, f64)> = columns
         .property(&sorter.name)

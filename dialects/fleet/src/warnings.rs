@@ -1,11 +1,11 @@
-//! Further warnings for the reader of a decision: selectors that select nothing.
+//! Warnings for the reader of a decision: selectors of a ResourcePlacement for cluster-scoped kinds.
 
 use berth_dialect_contract::Decision;
 
 use crate::fleet::Fleet;
 use crate::form;
 
-/// Cluster-scoped kinds, by group.
+/// Common cluster-scoped kinds, each after its group.
 const CLUSTER_SCOPED: [(&str, &str); 8] = [
     ("", "Namespace"),
     ("", "Node"),

@@ -3,8 +3,8 @@
 //! allowed tolerations needs a separate permission.
 //!
 //! The kind refuses a change of `spec.seedName`, too (422). [`SeedNameGuard`] runs before the kind, so that
-//! clients get the same 403 as from Gardener. On a hub this plugin is the only check. There Shoots may be a
-//! CRD without the subresource, so that the scheduler's own user may update the field directly
+//! clients get the same 403 as from Gardener. On a hub this plugin is Berth's only check. There Shoots may be
+//! a CRD without the subresource, so that the scheduler's own user may update the field directly
 //! (docs/systems/gardener.md, "Binding").
 
 pub(crate) mod hub_rules;
@@ -22,7 +22,8 @@ use crate::names::{ACTOR, GARDEN_NAMESPACE, GROUP, PROJECTS, PROTECTED_TAINT, SH
 /// The guarded field.
 const FIELD: &str = "spec.seedName";
 
-/// Refuses updates of a Shoot's `spec.seedName` other than through the subresource `binding`.
+/// Refuses updates of a Shoot's `spec.seedName` by users other than the scheduler, except through the
+/// subresource `binding`.
 #[derive(Clone, Copy, Debug)]
 pub struct SeedNameGuard;
 
@@ -89,7 +90,7 @@ impl Plugin for MoveGuard {
 
     fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
         let operation = request.old.and_then(|old| old.pointer("/status/lastOperation"));
-        // A Shoot that cannot be parsed does not move.
+        // An operation that cannot be parsed is no move.
         let operation = operation.and_then(|operation| LastOperation::deserialize(operation).ok());
         match operation.filter(LastOperation::is_move) {
             None => Ok(()),
@@ -128,7 +129,7 @@ impl Plugin for WhitelistGuard {
         let namespace = object.and_then(|project| project.pointer("/spec/namespace")?.as_str());
         let own = [json!({"key": PROTECTED_TAINT})];
         if namespace == Some(GARDEN_NAMESPACE) && before.is_empty() && after == own {
-            // The toleration is Gardener's default for this Project: any user who may create the Project may
+            // The toleration is Gardener's default for this Project: any user who may write the Project may
             // also set it.
             return Vec::new();
         }

@@ -1,7 +1,9 @@
-//! Checks of a Shoot against other objects (docs/systems/gardener.md, "Shoot" and "Binding"): the Shoot has
-//! the provider type of its cloud profile and one of the profile's regions; its project allows all its
-//! tolerations; its selector matches its seed, once it has one; and while the seed is being deleted, the
-//! Shoot can only move away.
+//! Checks of a Shoot or Seed against other objects (docs/systems/gardener.md, "Shoot" and "Binding"). The
+//! Shoot has the provider type of its cloud profile, and a new region is one that the profile lists; zones of
+//! the control plane are only named where the profile allows that; the profile only changes among those of
+//! one CloudProfile; new tolerations are allowed; a new selector matches the seed, once there is one; and
+//! while the seed is being deleted, the Shoot can only move away. A Seed keeps the zones and domains that its
+//! Shoots need.
 
 use berth_apimachinery::FieldError;
 use serde::Deserialize;
@@ -142,7 +144,7 @@ fn by_profile(
     errors
 }
 
-/// The error of a changed profile, which can only change between a CloudProfile and its
+/// The error of a changed profile, which can only change among a CloudProfile and its
 /// NamespacedCloudProfiles.
 fn hierarchy(fleet: &Fleet, namespace: &str, before: &ShootSpec, spec: &ShootSpec) -> Option<FieldError> {
     let owned = |spec: &ShootSpec| {

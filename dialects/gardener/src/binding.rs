@@ -22,8 +22,9 @@ use crate::request::Request;
 use crate::words;
 use crate::writes::given;
 
-/// Validates the shoot `new`, which replaces `old` through `shoots/binding`, by Gardener's own rules, and
-/// sets the network ranges that the seed assigns. Returns the fences that the write must pass.
+/// Validates the shoot `new`, which replaces `old` through `shoots/binding`, by Gardener's own rules. If
+/// `old` has no seed, sets the fields that a first binding sets ([`bind`]). Returns the fences that the write
+/// must pass.
 ///
 /// Checked (docs/systems/gardener.md, "Binding"): the seed exists and is not being deleted, its taints are
 /// tolerated, it has room, its labels and provider type are those that the cloud profile requires, its
@@ -35,7 +36,8 @@ use crate::writes::given;
 /// of the kind.
 ///
 /// # Errors
-/// [`Denial::Invalid`] with all errors of the binding, at `spec.seedName`.
+/// [`Denial::Invalid`] with all errors of the binding, at `spec.seedName`; or with the error of a seed
+/// selector that cannot be parsed or of a missing cloud profile alone, at that field.
 pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denial> {
     // The kind refuses a body that cannot be parsed or names no seed, with the exact field.
     let Ok(shoot) = Shoot::deserialize(&*new) else {

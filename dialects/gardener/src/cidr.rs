@@ -16,7 +16,7 @@ pub(crate) struct Range {
     family: Family,
     /// IPv4 addresses are the last 32 bits.
     base: u128,
-    /// The length of the prefix, from 0 to 128; more in [`Range::NONE`].
+    /// The length of the prefix in the 128 bits of `base`; more than 128 in [`Range::NONE`].
     bits: u8,
 }
 
@@ -71,7 +71,7 @@ impl Range {
         }
     }
 
-    /// The purpose of the reserved range with which this range overlaps, if there is one.
+    /// The first reserved range with which this range overlaps, with its purpose.
     #[must_use]
     pub(crate) fn reserved_for(self) -> Option<&'static str> {
         // A range that could not be parsed only overlaps with the ranges of the other side, not with

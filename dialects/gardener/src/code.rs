@@ -2,7 +2,8 @@
 //! "Filters").
 
 berth_scheduling::filters! {
-    /// The seed is ready and visible to the scheduler, and not being deleted.
+    /// The seed is ready and visible to the scheduler, and not being deleted. By the current rules, it has
+    /// also been reconciled.
     Usable = "Usable" {
         Deleting = "Deleting",
         NotReady = "NotReady",
@@ -10,7 +11,8 @@ berth_scheduling::filters! {
         Invisible = "Invisible",
     }
     /// The seed is of a provider type that the selectors of the shoot and of its profile admit, or of the
-    /// shoot's own type if neither selector names any.
+    /// shoot's own type if neither selector names any. By the current rules, the shoot's selector does not
+    /// count.
     Provider = "Provider" {
         ProviderMismatch = "ProviderMismatch",
     }

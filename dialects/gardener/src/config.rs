@@ -45,7 +45,7 @@ pub struct Config {
     /// `schedulers.shoot.candidateDeterminationStrategy`.
     pub strategy: Strategy,
     /// `schedulers.shoot.retrySyncPeriod`, in nanoseconds: the delay before the first retry of a shoot that
-    /// found no seed. Each further delay is twice as long.
+    /// found no seed. Each further delay is twice as long, up to 12 hours.
     pub retry_sync_period: i128,
     /// `schedulers.shoot.concurrentSyncs`: the number of shoots that are decided at the same time.
     pub concurrent_syncs: i64,

@@ -56,8 +56,8 @@ impl Region {
 /// The distance that a different provider type adds.
 pub(crate) const PROVIDER_PENALTY: u32 = 2;
 
-/// The Levenshtein distance: the number of insertions, deletions and substitutions that turn `one` into
-/// `two`.
+/// The Levenshtein distance: the smallest number of insertions, deletions and substitutions that turn `one`
+/// into `two`.
 fn levenshtein(one: &[char], two: &[char], row: &mut Vec<u32>) -> u32 {
     let start = one.iter().zip(two).take_while(|(a, b)| a == b).count();
     let (one, two) = (&one[start..], &two[start..]);

@@ -1,5 +1,5 @@
-//! Default domains: a shoot's own domain is `<shoot>.<project>.<default domain>` (docs/systems/gardener.md,
-//! "Default domains").
+//! Default domains of seeds: a shoot's domain below one is `<shoot>.<project>.<default domain>`
+//! (docs/systems/gardener.md, "Default domains").
 
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;

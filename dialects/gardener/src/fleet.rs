@@ -39,7 +39,7 @@ pub struct Fleet {
     modern: usize,
     /// Whether [`Fleet::config`] was read from an object.
     pub(crate) configured: bool,
-    /// Problem of the stored configuration, while there has never been a valid one.
+    /// Problem of the stored configuration, if it was never valid.
     pub(crate) config_problem: Option<Arc<str>>,
     /// The seeds, by name.
     pub(crate) rows: Vector<Row>,
@@ -139,7 +139,7 @@ impl Fleet {
             .map(|(key, _)| key)
     }
 
-    /// The shoots for whose requirements `is` returns true.
+    /// The shoots for whose requirements `matches` returns true.
     pub(crate) fn shoots_with(&self, matches: impl Fn(&Wants) -> bool) -> impl Iterator<Item = &Key> {
         let matches = move |resident: &Resident| {
             resident

@@ -165,7 +165,7 @@ impl Words for Fleet {
         self.row(candidate).record.labels.get(key)
     }
 
-    /// The steps to lift a refusal: a Seed does not move to another region or provider.
+    /// A refusal for the deletion, the region or the provider type of a Seed is final.
     fn steps(&self, reason: Reason) -> usize {
         words::steps(reason)
     }

@@ -1,5 +1,5 @@
-//! The kinds of `core.gardener.cloud/v1beta1` that scheduling reads: one file each, with their types,
-//! defaults, rules and columns (docs/systems/gardener.md, "API objects").
+//! The kinds of a garden (docs/systems/gardener.md, "API objects"): one file each, with their types,
+//! defaults, rules and columns. Only the kinds whose objects are stored unchanged share a file, `data`.
 //!
 //! The types are read-only views: fields that matter are typed and documented, all others pass through
 //! untouched.

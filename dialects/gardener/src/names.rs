@@ -1,4 +1,4 @@
-//! Names of Gardener's API, which is `core.gardener.cloud/v1beta1` (docs/systems/gardener.md, "API objects").
+//! Names of Gardener's API (docs/systems/gardener.md, "API objects"), and of the dialect.
 
 use berth_apimachinery::GroupResource;
 

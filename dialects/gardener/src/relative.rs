@@ -59,8 +59,8 @@ impl Step {
         }
     }
 
-    /// The refusals among the remaining seeds. Their detail is the first seed that is preferred, or that has
-    /// the domain.
+    /// The refusals among the remaining seeds. Their detail is the first seed that the step keeps or, for
+    /// default domains, the first seed with a default domain above the shoot's own domain.
     fn refusals(self, request: &Request<'_>, remaining: &[Ix]) -> Vec<Rejection> {
         let keeps = |candidate: Ix| match self {
             Self::Prefer => {

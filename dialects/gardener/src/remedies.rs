@@ -1,5 +1,5 @@
-//! Remedies for refusals (docs/adding-a-system.md, "Advice"): a switch or a label of the seed, the
-//! selectors of the shoot or its profile, a toleration, a taint, a range, the strategy.
+//! Remedies for refusals (docs/adding-a-system.md, "Advice"): edits of the seed, the shoot, its profile, its
+//! project or the configuration.
 
 use berth_apimachinery::{Key, selector::Selector};
 use berth_dialect_contract::remedy::{labels, push};
@@ -133,7 +133,7 @@ impl SeedPair<'_> {
         }
     }
 
-    /// An edit of the shoot.
+    /// A remedy that edits the shoot.
     fn of_shoot(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.decision.demand.clone(), &self.shoot.object, change);
         Remedy::new(Whose::Request, text, edit)
@@ -143,7 +143,7 @@ impl SeedPair<'_> {
         Key::new(SEEDS, "", &self.row.name)
     }
 
-    /// An edit of the seed.
+    /// A remedy that edits the seed.
     fn of_seed(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.seed_key(), &self.row.record.object, change);
         Remedy::new(Whose::Target, text, edit)
@@ -249,8 +249,8 @@ impl SeedPair<'_> {
         )
     }
 
-    /// The remedy that sets labels on the seed so that `selector` matches. `None` if labels for the provider
-    /// type or the region would change, which cannot be set.
+    /// The remedy that sets labels on the seed so that `selector` matches. `None` if no change of labels does
+    /// this, or if the label for the provider type or the region would change, which cannot be set.
     fn set_labels(&self, selector: &Selector) -> Option<Remedy> {
         let changes = labels::to_match(selector, &self.row.record.labels)?;
         if [PROVIDER_LABEL, REGION_LABEL]

@@ -178,8 +178,8 @@ impl<'a> Request<'a> {
         Some(row.facts.region) == self.region
     }
 
-    /// The distances of `candidates` by the ConfigMap for the shoot's profile; `None` if the ConfigMap has no
-    /// distance.
+    /// The distances of `candidates` by the ConfigMap for the shoot's profile; `None` if there is no such
+    /// ConfigMap, or it has no distance.
     pub(crate) fn known_distances(&self, candidates: &[Ix]) -> Vec<Option<i64>> {
         let distances = self.fleet.distances_from(self.wants);
         let distance_of =

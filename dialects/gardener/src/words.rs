@@ -1,4 +1,4 @@
-//! Sentences for codes. They are rendered only when a decision is read.
+//! Sentences for codes, and other texts about a decision.
 
 mod networks;
 mod places;
@@ -290,7 +290,8 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     }
 }
 
-/// The number of steps after which a seed that is refused for `reason` would fit.
+/// Number of changes that lift a refusal for `reason`; [`FINAL`] if the refusal is for the seed's deletion,
+/// region or provider type.
 pub(crate) fn steps(reason: Reason) -> usize {
     match Code::of_reason(reason) {
         Code::Deleting

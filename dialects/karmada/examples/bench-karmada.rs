@@ -1,11 +1,11 @@
 //! Time that one decision takes, by number of clusters: `cargo run --release -p berth-dialect-karmada
 //! --example bench-karmada`.
 //!
-//! The fleet is like a large installation: 40 regions of three providers, nine models of nodes each, one
-//! cluster in ten tainted. "dynamic" divides by room, "regions" spreads over three regions first, "groups"
-//! tries twelve groups of clusters of which the last has room, "report" writes the report of "groups" with
-//! every reason, "fold" applies a change of the clusters of one binding after a fork, and "figures" applies a
-//! change of the resource summary of one cluster after a fork. Times are medians.
+//! The fleet is like a large installation: clusters of three providers in 40 regions, each with nine models
+//! of nodes, and one in ten with a taint. "dynamic" divides by room, "regions" spreads over three regions
+//! first, "groups" tries twelve groups of clusters of which the last has room, "report" writes the report of
+//! "groups" with every reason, "fold" applies a change of the clusters of one binding after a fork, and
+//! "figures" applies a change of the resource summary of one cluster after a fork. Times are medians.
 
 use std::sync::Arc;
 use std::time::Duration;

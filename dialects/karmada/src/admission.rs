@@ -1,6 +1,6 @@
-//! The rule that guards decisions (docs/systems/karmada.md, "What is guarded"): `spec.clusters`, the applied
-//! placement and the scheduler's status are written by the scheduler, and by the programs of Karmada that
-//! remove clusters.
+//! Guards (docs/systems/karmada.md, "What is guarded"). `spec.clusters`, the applied placement and the
+//! scheduler's status are written only by the scheduler, and by the programs of Karmada that remove clusters.
+//! Objects with the label of [`DeletionProtection`] are not deleted.
 
 pub(crate) mod hub_rules;
 mod protection;

@@ -25,7 +25,7 @@ pub(crate) struct Settings {
     pub(crate) lists_empty: bool,
 }
 
-/// Outcome for one group of clusters, or for all clusters if there are no groups.
+/// Outcome for one group of clusters, or for the whole placement if there are no groups.
 #[derive(Debug)]
 pub(crate) struct GroupOutcome {
     /// Every refusal of every filter.
@@ -49,7 +49,7 @@ pub(crate) struct GroupAttempt {
     pub(crate) group: usize,
     /// Number of clusters that fit.
     pub(crate) feasible: usize,
-    /// Reason why the group has no room for all replicas; `None` if it has room.
+    /// Reason why the template is not scheduled on the group; `None` if it is.
     pub(crate) failure: Option<Failure>,
 }
 
@@ -64,9 +64,8 @@ pub(crate) struct Choice {
     pub(crate) tried: Vec<GroupAttempt>,
 }
 
-/// Chooses clusters for `question`. Groups are tried in order from the observed group on. If no group is
-/// observed, or the binding is decided from scratch, all groups are tried. Groups before the observed group
-/// are not tried.
+/// Chooses clusters for `question`. Groups are tried in order until one succeeds: from the observed group on,
+/// or from the first group if no group is observed or the binding is decided from scratch.
 pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     let common = Common::of(question);
     let groups = question.policy.groups();

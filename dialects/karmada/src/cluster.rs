@@ -44,7 +44,7 @@ impl Apis {
         kinds.is_some_and(|kinds| kinds.iter().any(|known| known == kind))
     }
 
-    /// Whether no kind is served.
+    /// Whether no apiVersion is reported.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

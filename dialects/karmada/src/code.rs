@@ -1,7 +1,7 @@
 //! The filters in pipeline order, each with the reasons of its refusals.
 
 berth_scheduling::filters! {
-    /// The cluster is not being deleted. Karmada skips such a cluster without a reason.
+    /// The cluster is not being deleted. Karmada skips a cluster in deletion, and reports no reason.
     ClusterDeletion = "ClusterDeletion" {
         Deleting = "Deleting",
     }
@@ -11,7 +11,7 @@ berth_scheduling::filters! {
         /// The cluster has not reported any API.
         NoApis = "NoApisReported",
     }
-    /// Every taint is tolerated.
+    /// Every taint with the effect NoSchedule or NoExecute is tolerated.
     TaintToleration = "TaintToleration" {
         Untolerated = "Untolerated",
     }
@@ -32,7 +32,7 @@ berth_scheduling::filters! {
     ClusterEviction = "ClusterEviction" {
         Evicting = "Evicting",
     }
-    /// Workloads of the same group are on the cluster.
+    /// Every other placed workload of the group is on the cluster.
     WorkloadAffinity = "WorkloadAffinity" {
         Apart = "GroupElsewhere",
     }

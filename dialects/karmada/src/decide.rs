@@ -29,8 +29,8 @@ use crate::writes;
 /// Decides `record`, the binding of `ask`.
 ///
 /// # Errors
-/// If the caller chose clusters: the clusters that do not exist or do not fit, or the reason why the replicas
-/// cannot be divided among them.
+/// If the caller chose clusters: that none is named, the clusters that do not exist or do not fit, the reason
+/// why the replicas cannot be divided among them, or the quota that would be exceeded.
 pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
     if record.is_leaving() {
         return Ok(released(record, ask));

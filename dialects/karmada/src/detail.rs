@@ -16,9 +16,10 @@ pub(crate) const ROOM: &str = "Room";
 /// The part of a decision that only this system has.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
-    /// Reason why the binding is not decided; `None` if it is decided.
+    /// Reason why the binding is ignored; `None` if it is not.
     pub(crate) ignored: Option<IgnoreReason>,
-    /// Reason why Karmada would decide now; [`Trigger::Nothing`] if it would not.
+    /// Reason why Karmada would decide now; [`Trigger::Nothing`] if it would not. `None` if the pipeline did
+    /// not run.
     pub(crate) trigger: Option<Trigger>,
     /// Reason why the binding is not scheduled: of the group that was tried first, or the exceeded quota.
     pub(crate) failure: Option<Failure>,

@@ -20,7 +20,7 @@ pub(crate) struct ReplicaDemand<'a> {
     pub(crate) strategy: &'a Strategy,
     /// Number of replicas.
     pub(crate) replicas: i64,
-    /// Clusters that have replicas now, in their listed order.
+    /// The listed clusters that exist, in order, with their replicas.
     pub(crate) held: &'a [(Ix, i64)],
     /// Whether the decision is from scratch.
     pub(crate) is_fresh: bool,
@@ -164,8 +164,9 @@ fn by_room(demand: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Sha
     }
 }
 
-/// Divides `amount` by `weights`, which are in the order that settles ties. For Aggregated, candidates with
-/// replicas in `kept` come first, and only the first candidates with enough room together are used.
+/// Divides `amount` by `weights`. For Aggregated, only the first candidates with enough room together are
+/// used: candidates with replicas in `kept` come first, then candidates with larger weights, then candidates
+/// that are earlier in `weights`.
 fn dispense(
     demand: &ReplicaDemand<'_>,
     amount: i64,

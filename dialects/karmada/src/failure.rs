@@ -1,6 +1,6 @@
 //! Reasons why a binding is not scheduled. The reasons are about the decision, not about a single cluster.
 
-/// Reason why a binding is not scheduled on a group of clusters.
+/// Reason why a binding is not scheduled, or not on one group of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// Every cluster is refused, or there are none.

@@ -12,7 +12,7 @@ pub(crate) enum IgnoreReason {
     OtherScheduler,
     /// A user has suspended the scheduling of the binding.
     Suspended,
-    /// No policy claims the template any more.
+    /// No policy or MultiClusterService claims the binding.
     Unclaimed,
 }
 

@@ -1,4 +1,4 @@
-//! The names of the system: groups, resources, labels, annotations, condition reasons
+//! The names of the system: users, groups, resources, labels, annotations, and the scheduler's condition
 //! (docs/systems/karmada.md, "Names").
 
 use berth_apimachinery::GroupResource;

@@ -101,15 +101,15 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The question for one group of clusters, or for all clusters if there are no groups.
+/// The question for one group of clusters, or for the placement's `clusterAffinity` if there are no groups.
 #[derive(Debug)]
 pub(crate) struct Try<'a> {
     /// Question of the binding.
     pub(crate) question: &'a Question<'a>,
-    /// The group; `None` for all clusters.
+    /// The group, if there is one.
     pub(crate) group: Option<&'a Group>,
-    /// The affinities that count: the group's own affinity first, then the overflow affinities, which only
-    /// count for workloads.
+    /// The affinities that count: the affinity of the group or the placement first, then the group's overflow
+    /// affinities, which only count for workloads. Empty if there is no affinity.
     affinities: Vec<&'a Affinity>,
     /// The clusters that match each affinity.
     matching: Vec<Bits>,
@@ -154,7 +154,7 @@ impl<'a> Try<'a> {
     }
 
     /// The part of the group's own affinity that excludes `candidate`; `None` if any affinity matches the
-    /// candidate.
+    /// candidate, or there is no affinity.
     pub(crate) fn miss(&self, candidate: Ix) -> Option<Miss> {
         let cluster = self.question.cluster(candidate);
         let mut first = None;

@@ -1,5 +1,4 @@
-//! Whether a decision would leave a binding unchanged. If so, its present clusters are the scheduler's
-//! choice.
+//! Whether a decision would leave the clusters of a binding unchanged.
 
 use std::collections::BTreeMap;
 

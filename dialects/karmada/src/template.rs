@@ -99,7 +99,8 @@ impl TemplateKind {
 pub(crate) struct Wants {
     /// Number of pods.
     pub(crate) replicas: i64,
-    /// The value of `spec.replicaRequirements`; `None` if pods have no requirements, or there are no pods.
+    /// The value of `spec.replicaRequirements`; `None` if pods have no requirements, or the template is
+    /// not a workload.
     pub(crate) requirements: Option<Value>,
 }
 

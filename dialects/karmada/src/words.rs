@@ -1,4 +1,4 @@
-//! Sentences about a decision. They are rendered only when a decision is read.
+//! Sentences about a decision.
 
 use berth_apimachinery::selector::Selector;
 use berth_apimachinery::time;
@@ -140,8 +140,8 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
     }
 }
 
-/// A number for the sentence of [`refusal`]: equal numbers have equal sentences. `None` if the sentence
-/// depends on the cluster, as for its taints.
+/// A number for the sentence of [`refusal`]: refusals with equal codes and numbers have equal sentences.
+/// `None` if the sentence depends on the cluster, as for its taints.
 pub(crate) fn alike(reason: Reason) -> Option<u32> {
     match Code::of_reason(reason) {
         Code::Untolerated => None,

@@ -55,8 +55,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     if is_list_changed || is_annotated {
         push("", &object);
     }
-    // The server increments the generation for the changed spec. The status refers to the result of the
-    // write before it.
+    // The server increments the generation if the spec changes. The status names the resulting generation.
     let generation = record.object.meta().generation() + i64::from(is_list_changed);
     if report(&mut object, record, detail, generation, decision) {
         push("status", &object);
@@ -189,7 +188,7 @@ fn set_status_field(object: &mut Value, field: &str, value: Value) {
     object["status"][field] = value;
 }
 
-/// The name of the chosen group, if there are groups and the binding was decided.
+/// The name of the reported group; `None` without groups, or if the listed clusters stay.
 fn group_name<'a>(record: &'a Record, detail: &Detail) -> Option<&'a str> {
     detail.shares.as_ref()?;
     let policy = record.policy.as_ref()?;

@@ -3,9 +3,10 @@
 //! by the responsible actors, and only in legal transitions. Cluster admins are no exception.
 //!
 //! The guard compares the object before and after a write of any subresource, since writes of `status` and
-//! `finalize` change metadata, too. It allows every user to delete objects, to write soft finalizers and the
-//! label that disables scheduling, and all writes that leave guarded fields byte-identical. It prevents
-//! mistakes by users with ordinary permissions: a user who may impersonate the actors can circumvent it.
+//! `finalize` change metadata, too. It allows every user except syncers to delete objects, to write soft
+//! finalizers and the label that disables scheduling, and all writes that leave guarded fields
+//! byte-identical. It prevents mistakes by users with ordinary permissions: a user who may impersonate the
+//! actors can circumvent it.
 
 pub(crate) mod hub_rules;
 mod keys;

@@ -24,7 +24,7 @@ berth_scheduling::filters! {
     }
 }
 
-/// The detail of a refusal because of the deletion of a cluster, which cannot be undone.
+/// The detail of every refusal of a cluster that is being deleted: a deletion cannot be undone.
 pub(crate) const DELETING: u32 = 1;
 
 #[cfg(test)]

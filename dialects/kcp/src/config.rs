@@ -151,7 +151,7 @@ impl Config {
     /// "Configuration").
     ///
     /// # Errors
-    /// All errors in `spec`, with one error for each resource that cannot be synced.
+    /// All errors in `spec`. If there are none: one error for each resource that cannot be synced.
     pub fn read_within(
         spec: Option<&Value>,
         path: &str,

@@ -16,7 +16,7 @@ use crate::placement::{Form, Placement, State, StoredPlacement};
 use crate::select::{self, Choice, ClusterVerdicts, KeptEntries};
 use crate::words;
 
-/// The delay before a namespace without a cluster is decided again (docs/systems/kcp.md, "Selection").
+/// The delay before a namespace that lacks a cluster is decided again (docs/systems/kcp.md, "Selection").
 const RETRY: SignedDuration = SignedDuration::from_mins(2);
 
 impl Fleet {
@@ -180,7 +180,7 @@ impl PlacementFacts<'_> {
     }
 
     /// The next time at which the decision may change: when a cluster starts an eviction, or when a
-    /// namespace without a cluster is retried.
+    /// namespace that lacks a cluster is retried.
     fn due_at(&self, kept: &KeptEntries, choices: &[Choice], is_incomplete: bool) -> Option<Timestamp> {
         let retry = if is_incomplete {
             self.ask.now.checked_add(RETRY).ok()

@@ -15,7 +15,7 @@ pub(crate) struct Detail {
     pub(crate) locations: Vec<Arc<str>>,
     /// The locations without a cluster.
     pub(crate) unmet: Vec<Arc<str>>,
-    /// The locations of the chosen clusters.
+    /// The chosen clusters, each with its location.
     pub(crate) chosen_in: Vec<Choice>,
     /// Whether no further cluster was requested.
     pub(crate) settled: bool,

@@ -142,8 +142,8 @@ impl Dialect for Kcp {
     }
 }
 
-/// The test for objects of a synced `resource` that concern kcp: objects with metadata of a cluster, or in a
-/// namespace with such metadata. `None` for resources of which kcp reads all objects.
+/// The test for objects of a synced `resource`, and for their namespaces: whether the object has metadata of
+/// a cluster. `None` for resources of which kcp reads all objects.
 fn concern(resource: GroupResource) -> Option<Concern> {
     let is_own = READS.contains(&resource);
     (!is_own).then_some(|object| !identifiers(object).is_empty())

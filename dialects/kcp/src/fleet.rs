@@ -108,7 +108,8 @@ impl Fleet {
         !self.rows.is_empty() || !self.locations.is_empty()
     }
 
-    /// Whether the configuration selects the namespace `record` to be placed.
+    /// Whether the namespace `record` is to be placed: there is a compute service, and the configuration
+    /// selects the namespace.
     pub(crate) fn is_subject(&self, record: &Record) -> bool {
         self.serves() && self.config.selects(record.object.meta())
     }

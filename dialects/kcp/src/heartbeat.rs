@@ -143,7 +143,7 @@ impl Conditions {
         let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
         let message_stays = |old: &str, new: &str| match SENTENCES.has(new) {
             true => SENTENCES.leave(old, new),
-            // The message is copied from a part of Ready.
+            // Other messages, such as those copied from a part of Ready, are compared.
             false => old == new,
         };
         if let Some(old) = &slot

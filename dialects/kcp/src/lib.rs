@@ -2,10 +2,11 @@
 //!
 //! A placement is an annotation of the namespace, and several actors move its entries through a state machine
 //! ([`machine`]). The placement controller decides: it releases clusters that may no longer be used, and
-//! chooses new clusters at random, if possible in the same location. Start reading at [`machine`] and
-//! `select` (the rules) and `fleet` (the known objects); [`kind`] has the API objects.
-//! [`namespace_controller`], [`resource_controller`], [`location_status`], [`heartbeat`] and [`syncer_view`]
-//! are the computations of the other actors; `reconcilers` has the controllers that Berth runs.
+//! chooses new clusters at random. A namespace that leaves a cluster stays in its location, if that still
+//! exists. Start reading at [`machine`] and `select` (the rules) and `fleet` (the known objects); [`kind`]
+//! has the API objects. [`namespace_controller`], [`resource_controller`], [`location_status`], [`heartbeat`]
+//! and [`syncer_view`] are the computations of the other actors; `reconcilers` has the controllers that Berth
+//! runs.
 //!
 //! ```
 //! use berth_dialect_contract::{Ask, Inventory, Targets};

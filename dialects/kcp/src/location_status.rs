@@ -18,8 +18,8 @@ pub struct Counts {
 /// The data of a workload cluster for [`Counts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The instant until which the cluster is ready without a further heartbeat; `None` if its condition
-    /// Ready is not True.
+    /// The instant until which the cluster is ready without a further heartbeat; `None` if it is not ready by
+    /// its conditions.
     pub ready_until: Option<Timestamp>,
     /// Whether the cluster is cordoned.
     pub unschedulable: bool,
@@ -59,7 +59,7 @@ pub fn with_counts(location: &Value, counts: Counts) -> Option<Value> {
     (new["status"] != location["status"]).then_some(new)
 }
 
-/// Returns `location` with the present annotation of its labels; `None` if this annotation is stored already.
+/// Returns `location` with the annotation of its present labels; `None` if this annotation is stored already.
 #[must_use]
 pub fn with_labels_annotation(location: &Value) -> Option<Value> {
     let labels = location["metadata"]["labels"].as_object();

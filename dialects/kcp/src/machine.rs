@@ -262,7 +262,7 @@ pub const SYNC_TRANSITIONS: &[SyncTransition] = {
         sync(ResourceController, false, None, Some(Sync)),
         sync(ResourceController, false, Some(Assigned), Some(Sync)),
         sync(CoordinationController, false, Some(Assigned), Some(Sync)),
-        // The namespace left the cluster before any finalizer held the resource.
+        // No finalizer holds a resource that leaves the cluster, or the cluster no longer exists.
         sync(ResourceController, false, Some(Assigned), None),
         sync(ResourceController, false, Some(Sync), None),
         // The downstream object is deleted.

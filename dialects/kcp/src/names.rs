@@ -25,7 +25,7 @@ pub const WORKLOAD_CLUSTERS: GroupResource = GroupResource::new(WORKLOADS_GROUP,
 pub const PLACEMENT: &str = "scheduling.kcp.dev/placement";
 /// The annotation of a Location with its labels as one text, for printing.
 pub const LOCATION_LABELS: &str = "scheduling.kcp.dev/labels";
-/// Prefix of the annotations of a namespace that only the scheduler writes.
+/// Prefix of the labels and annotations that only the scheduler writes.
 pub const INTERNAL_SCHEDULING: &str = "internal.scheduling.kcp.dev/";
 /// Prefix of the label about a syncer's access to an object; the identifier of its cluster follows.
 pub const STATE: &str = "state.internal.workloads.kcp.dev/";

@@ -198,7 +198,8 @@ pub struct StoredPlacement {
     pub form: Form,
     /// The entries that can be parsed.
     pub placement: Placement,
-    /// The entries that cannot be parsed, and that the placement controller removes.
+    /// The entries that cannot be parsed, or whose cluster has another entry. The placement controller
+    /// removes them.
     pub dropped: Vec<Problem>,
 }
 

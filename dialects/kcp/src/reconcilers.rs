@@ -24,8 +24,8 @@ use crate::names::WORKLOAD_CLUSTERS;
 
 pub(crate) use resources::Resources;
 
-/// All controllers. `resources` is the resource controller, and `targets_url` is the URL of all Targets, if
-/// it is known.
+/// All controllers except the placement controller. `resources` is the resource controller, and `targets_url`
+/// is the URL of all Targets, if it is known.
 pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Arc<dyn Reconciler>> {
     vec![
         Arc::new(heartbeats::Heartbeats { targets_url }),

@@ -202,7 +202,8 @@ impl Syncer<'_> {
     /// The namespace is released after these resources.
     ///
     /// # Errors
-    /// [`Denial::Invalid`] with every field that the syncer may not change, or with the missing finalizer.
+    /// [`Denial::Invalid`] with every field that the syncer may not change, and with its finalizer if that is
+    /// missing too early.
     /// [`Denial::Forbidden`] if the syncer does not see the object.
     pub fn update(&self, stored: &Value, written: &Value, remaining: usize) -> Result<Value, Denial> {
         let view = self.view(stored).ok_or_else(|| self.unseen())?;

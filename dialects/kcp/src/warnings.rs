@@ -123,7 +123,7 @@ mod tests {
             world.target(0, now()).warnings,
             ["it has not let go of 1 namespaces that are to leave it: condition Ready is False: it is away"]
         );
-        // The message counts all entries.
+        // Without a Removing entry, there is no warning.
         crate::testing::put(
             &mut world,
             &namespace("app", Some(r#"{"root:compute+default+b":"Bound"}"#)),

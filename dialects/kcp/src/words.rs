@@ -1,4 +1,4 @@
-//! Sentences for codes. They are rendered only when a decision is read.
+//! Sentences for codes, and other texts about a decision.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ berth_scheduling::filters! {
         /// matches.
         ExpressionTooCostly = "ExpressionTooCostly",
     }
-    /// Every taint is tolerated by `spec.tolerations`.
+    /// `spec.tolerations` tolerates every taint whose effect refuses the cluster.
     TaintToleration = "TaintToleration" {
         /// A taint is not tolerated. The detail is the index of the first such taint.
         Untolerated = "Untolerated",

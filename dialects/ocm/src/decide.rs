@@ -430,8 +430,8 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// The decision on a malformed placement, which keeps its existing clusters (docs/systems/ocm.md,
-    /// "Conditions").
+    /// The decision on a malformed placement, which keeps its clusters except those that do not exist or are
+    /// being deleted (docs/systems/ocm.md, "Conditions").
     fn misconfigured(
         &self,
         problem: Problem,

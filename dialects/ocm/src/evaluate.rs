@@ -20,8 +20,8 @@ const PER_PREDICATE: u64 = 10_000_000;
 /// hundred times the limit of one evaluation. The limit ends decisions that would keep a server busy for
 /// minutes.
 const BASE: u64 = 100_000_000;
-/// Additional cost limit of a decision for each cluster of the fleet: ten thousand times the cost of reading
-/// a label.
+/// Additional cost limit of a decision for each cluster of the fleet: ten thousand times the cost of
+/// comparing a label.
 const PER_CLUSTER: u64 = 50_000;
 
 /// Reason why an expression fails on a cluster.

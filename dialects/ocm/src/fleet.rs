@@ -45,7 +45,7 @@ pub(crate) struct Fleet {
     pub(crate) scored: imbl::HashMap<Arc<str>, Arc<ClusterScores>>,
     pub(crate) tally: Tally,
     pub(crate) unusable: UnusableObjects,
-    /// The columns; empty when clusters were added or removed since the last read.
+    /// The columns; empty before the first read, and if clusters were added or removed since the last read.
     columns: OnceLock<Arc<Columns>>,
     /// The former columns, up to date except for the clusters in `moved`.
     before: Option<Arc<Columns>>,

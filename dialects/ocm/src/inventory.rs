@@ -200,7 +200,8 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// Proposes a taint whose key no placement tolerates, which removes the cluster from every decision.
+    /// Proposes a taint with a key of its own. It removes the cluster from the decisions of all placements
+    /// that do not tolerate every key.
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
         let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
@@ -219,8 +220,8 @@ impl Advisor for Fleet {
 }
 
 impl Guards for Fleet {
-    /// A PlacementDecision is reserved for the scheduler, unless its placement leaves the decision to
-    /// another scheduler.
+    /// A PlacementDecision whose label names a Placement is reserved for the scheduler, unless that Placement
+    /// leaves the decision to another scheduler.
     fn reserved(
         &self,
         resource: berth_apimachinery::GroupResource,

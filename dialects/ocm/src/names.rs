@@ -7,7 +7,8 @@ use berth_apimachinery::GroupResource;
 pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
 /// The API group of the permission to accept a cluster.
 pub(crate) const REGISTER_GROUP: &str = "register.open-cluster-management.io";
-/// `cluster.open-cluster-management.io/v1beta1`: the apiVersion in owner references to a Placement.
+/// `cluster.open-cluster-management.io/v1beta1`: the apiVersion of PlacementDecisions, and of Placements in
+/// their owner references.
 pub(crate) const PLACEMENT_API_VERSION: &str = "cluster.open-cluster-management.io/v1beta1";
 
 /// ManagedCluster.
@@ -37,7 +38,7 @@ pub(crate) const PLACEMENT_LABEL: &str = "cluster.open-cluster-management.io/pla
 pub(crate) const GROUP_INDEX_LABEL: &str = "cluster.open-cluster-management.io/decision-group-index";
 /// The label of a PlacementDecision with the name of its decision group, empty when unnamed.
 pub(crate) const GROUP_NAME_LABEL: &str = "cluster.open-cluster-management.io/decision-group-name";
-/// The annotation that makes the scheduler ignore a Placement.
+/// The annotation that makes the scheduler ignore a Placement, if its value is `true`.
 pub(crate) const DISABLE_ANNOTATION: &str =
     "cluster.open-cluster-management.io/experimental-scheduling-disable";
 

@@ -1,6 +1,6 @@
 //! The events of a decision, with OCM's own reasons (docs/systems/ocm.md, "Events"): the changes of
-//! PlacementDecisions, and the scores behind them. A Placement without clusters, which OCM reports only in
-//! conditions, gets an event as in other systems.
+//! PlacementDecisions, and the scores behind them. A Placement with too few clusters or with an invalid spec,
+//! which OCM reports only in conditions, gets an event as in other systems.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::names::PLACEMENT_API_VERSION;
 use crate::policy::ScoreSource;
 use crate::warnings::failure;
 
-/// Highest number of bytes in a list of scores.
+/// Highest number of bytes in a list of scores, without the dots at the end of a cut list.
 const SCORES_LIMIT: usize = 990;
 /// Highest number of expired scores of one prioritizer that are named.
 const EXPIRED_LISTED: usize = 10;

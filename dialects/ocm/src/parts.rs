@@ -29,8 +29,8 @@ pub struct ScoredCluster {
     pub cluster: Arc<str>,
 }
 
-/// The outline of the clusters of `part` that fit the Placement in `ask`; `None` if there is no such
-/// Placement, or it cannot be decided.
+/// The outline of the clusters of `part` that fit the Placement in `ask`; `None` if `part` is not a fleet of
+/// this dialect or has no such Placement, or the Placement cannot be decided.
 #[must_use]
 pub fn outline(part: &dyn Inventory, ask: &Ask<'_>) -> Option<Outline> {
     let fleet = fleet(part)?;

@@ -40,7 +40,7 @@ pub(crate) struct PlannedDecision {
     pub(crate) clusters: Vec<Arc<str>>,
     /// The present object; `None` if the PlacementDecision will be created.
     pub(crate) stored: Option<Arc<DecisionRecord>>,
-    /// Whether labels or owner change.
+    /// Whether labels or owner of the present object change.
     pub(crate) metadata_changes: bool,
     /// Whether the list changes.
     pub(crate) list_changes: bool,
@@ -202,7 +202,7 @@ impl PlannedDecision {
         ]
     }
 
-    /// Records whether the plan differs from the stored object.
+    /// Records whether the plan differs from the stored object; without one, whether a list must be written.
     fn compare(&mut self, record: &PlacementRecord, placement: &Key) {
         let Some(stored) = &self.stored else {
             self.list_changes = !self.clusters.is_empty();

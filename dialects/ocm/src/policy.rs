@@ -1,8 +1,8 @@
 //! A Placement's spec, compiled once when the object changes: selectors, expressions, and the weights of
 //! prioritizers.
 //!
-//! A field that cannot be compiled is kept as a [`Problem`] of its plugin: only the first problem in pipeline
-//! order is reported (docs/systems/ocm.md, "Conditions").
+//! A field that cannot be compiled is kept as a [`Problem`]: only the first problem in pipeline order is
+//! reported (docs/systems/ocm.md, "Conditions").
 
 pub(crate) mod groups;
 pub(crate) mod mention;

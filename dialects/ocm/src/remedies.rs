@@ -1,5 +1,5 @@
-//! Ways to lift a refusal (docs/adding-a-system.md, "Advice"): a set binding, a label, a part of a predicate,
-//! a toleration, a taint, a larger number.
+//! Ways to lift a refusal (docs/adding-a-system.md, "Advice"): a set or its binding, a label, a part of a
+//! predicate, a toleration, a taint, a larger number.
 
 use berth_apimachinery::{Key, selector::Selector};
 use berth_dialect_contract::remedy::{labels, push};
@@ -15,7 +15,8 @@ use crate::names::{BINDINGS, CLUSTERS, GROUP, SET_LABEL, SETS};
 use crate::policy::Predicate;
 use crate::record::{Membership, PlacementRecord};
 
-/// Highest number of sets, and of predicates, for which remedies are proposed per refusal.
+/// Highest number of the cluster's sets, of sets to move it into, and of predicates, for which remedies are
+/// proposed per refusal.
 const LIMIT: usize = 4;
 /// The keys of the taints that OCM itself sets on clusters.
 const OWN_TAINTS: [&str; 2] = [
@@ -61,7 +62,7 @@ struct PlacementClusterPair<'a> {
 }
 
 impl PlacementClusterPair<'_> {
-    /// An edit of the placement.
+    /// The remedy that edits the placement.
     fn placement_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.decision.demand.clone(), &self.record.object, change);
         Remedy::new(Whose::Request, text, edit)
@@ -82,8 +83,8 @@ impl PlacementClusterPair<'_> {
         Some(Remedy::new(Whose::Target, text, edit))
     }
 
-    /// Remedies by sets: bind and request a set of the cluster, or move the cluster into a set that is bound
-    /// and requested.
+    /// Remedies by sets: bind and request a set of the cluster, create the missing set that its label names,
+    /// or move the cluster into a set that is bound and requested.
     fn sets(&self) -> Vec<Remedy> {
         let namespace = &self.decision.demand.namespace;
         let bound = self.fleet.bound_sets(namespace);
@@ -122,7 +123,7 @@ impl PlacementClusterPair<'_> {
         remedies
     }
 
-    /// The remedy for a missing set that the cluster's label names: create the set and bind it.
+    /// The remedy for a missing set that the cluster's label names: create the set, bind it and request it.
     fn missing_set(&self, bound: &[std::sync::Arc<str>]) -> Option<Remedy> {
         let name: std::sync::Arc<str> = self.cluster.labels().get(SET_LABEL)?.into();
         if self.fleet.sets.contains_key(&name) || berth_apimachinery::name::dns_subdomain(&name).is_err() {

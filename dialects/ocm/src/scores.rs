@@ -1,9 +1,8 @@
 //! The prioritizers Balance, Steady, ResourceAllocatableCPU, ResourceAllocatableMemory and AddOn
 //! (docs/systems/ocm.md, "Scores").
 //!
-//! Formulas with a division are computed in 64-bit floats, with the documented sequence of operations, and
-//! truncated to integers only at the end: in edge cases, exact fractions would be rounded differently from
-//! OCM.
+//! Formulas with a division are computed in 64-bit floats, with the documented sequence of operations: in
+//! edge cases, exact fractions would be rounded differently from OCM.
 
 use berth_apimachinery::Timestamp;
 use berth_dialect_columns::{Bits, Chunks};

@@ -39,7 +39,8 @@ pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     list
 }
 
-/// Reason why the score with index `scorer` counts as 0 for a cluster; `None` if its measured value counts.
+/// Reason why the AddOn score with index `scorer` counts as 0 for a cluster; `None` if its measured value
+/// counts, or the score is built in.
 pub(crate) fn score(fleet: &Fleet, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     let prioritizer = policy.prioritizers.as_ref().ok()?.get(usize::from(scorer))?;

@@ -157,7 +157,7 @@ impl fmt::Display for UnmatchedParts<'_> {
 
 /// A part of a predicate that a cluster does not meet.
 enum PredicatePart<'a> {
-    /// The cost of the predicate exceeds its limit, although each part is met.
+    /// Each part is met, but the expressions of the predicate or of the decision exceed their cost limit.
     TooCostly,
     Labels(&'a Selector),
     Claims(&'a Selector),

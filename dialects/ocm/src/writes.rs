@@ -1,9 +1,10 @@
 //! The writes of a decision, in order: every prefix of them leaves a valid state (docs/concepts.md, "Where
 //! objects are").
 //!
-//! New PlacementDecisions are created empty. Then the lists change, in an order in which a cluster that
-//! stays selected is always in one of them. Then the labels and the Placement's status are written. Unneeded
-//! objects are deleted last. Edits start from the stored objects, so that unknown fields survive.
+//! New PlacementDecisions are created empty. Then the lists change, in an order in which a cluster that stays
+//! selected is always in one of them, as far as the limit of their length allows. Then the labels and the
+//! Placement's status are written. Unneeded objects are deleted last. Edits start from the stored objects, so
+//! that unknown fields survive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,9 +1,10 @@
 //! Time of one decision, by number of Clusters: `cargo run --release -p berth-dialect-openmcp --example
 //! bench-openmcp`.
 //!
-//! Half of the Clusters have the purpose `workload`, a quarter `mcp`, a quarter `onboarding`. They are in 200
-//! namespaces, with three labels each; one in ten is Exclusive, one in twenty is being deleted, and two
-//! requests use each. Times are medians; "fold" is the time of folding one changed Cluster after a fork.
+//! Five of eight Clusters have the purpose `workload`, one `mcp`, one `platform` and one `onboarding`. They
+//! are in up to 200 namespaces, with three labels each; one in ten is Exclusive, one in twenty is being
+//! deleted, and two requests use each. Times are medians; "fold" is the time of a fork and of folding one
+//! changed Cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,7 +82,7 @@ fn decide(inventory: &dyn Inventory, name: &str) -> Duration {
     })
 }
 
-/// The median time of folding one changed Cluster while the previous snapshot is alive.
+/// The median time of a fork, and of folding one changed Cluster while the previous snapshot is alive.
 fn fold_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
     let mut turn = 0;
     median(|| {

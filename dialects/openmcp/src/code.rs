@@ -16,11 +16,11 @@ berth_scheduling::filters! {
     Namespace = "Namespace" {
         OutOfScope = "OutOfScope",
     }
-    /// There is room for one more request. A Cluster that the request uses already has room for it.
+    /// There is room for the request beside the other requests on the Cluster.
     Tenancy = "Tenancy" {
         /// The request needs an exclusive Cluster.
         NeedsOwn = "Exclusive",
-        /// The Cluster is exclusive to another request.
+        /// The Cluster is exclusive, and the request is not its only user.
         Exclusive = "Exclusive",
         Full = "Full",
     }

@@ -118,7 +118,7 @@ pub struct Mapping {
 /// The template of new Clusters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Template {
-    /// The field `metadata.generateName`, if it is set. Objects with a random name keep this field.
+    /// The field `metadata.generateName`, if it is set.
     pub generate_name: Option<String>,
     /// The field `metadata.namespace`, if it is set.
     pub namespace: Option<Arc<str>>,
@@ -180,7 +180,7 @@ impl Mapping {
     }
 }
 
-/// Compiles the selector at `path`. If it is invalid, adds an error and returns `None`.
+/// Compiles the selector at `path`. If it is invalid, adds its errors and returns `None`.
 fn compile_selector(form: &mut ReadValue<Form>, selector: &LabelSelector, path: &str) -> Option<Selector> {
     match Selector::compile(selector, path) {
         Ok(selector) => Some(selector),

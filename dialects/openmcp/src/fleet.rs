@@ -77,7 +77,7 @@ pub(crate) struct Fleet {
     pub(crate) choice: RulesChoice,
     /// Whether the objects are on a hub.
     pub(crate) on_hub: bool,
-    /// Problem of the stored configuration, while there has never been a valid one.
+    /// Problem of the stored configuration, if no earlier one is in force.
     pub(crate) config_problem: Option<Arc<str>>,
     /// The Clusters, by place.
     pub(crate) rows: Vector<Row>,
@@ -93,7 +93,7 @@ pub(crate) struct Fleet {
     by_cluster: OrdSet<(Place, Key)>,
     /// The requests that wait for a Cluster, by purpose.
     waiting: OrdSet<(Arc<str>, Key)>,
-    /// The requests by the place that a new Cluster for them would have.
+    /// The waiting requests by the place that a new Cluster for them would have, without a random name.
     planned: OrdSet<(Place, Key)>,
     /// Objects that could not be parsed, with the reason.
     pub(crate) unusable: UnusableObjects,
@@ -177,7 +177,7 @@ impl Fleet {
         }
     }
 
-    /// The rules in force, with the reason. `None` without a configuration: no request is decided then.
+    /// The rules in force, with the reason. `None` without a configuration: no request gets a Cluster then.
     pub(crate) fn in_force(&self) -> Option<InForce> {
         let config = self.config.as_ref()?;
         let rules = self.rules();

@@ -3,8 +3,8 @@
 //!
 //! The purpose of a request selects a template and its rules in the [configuration](config). Every filter
 //! judges every Cluster, and the strategy ranks the remaining ones. If none remains, a Cluster is created. A
-//! request is bound once its finalizer is on the Cluster; its status is only a report. Start reading at
-//! `decide` (decisions on a request), `filters` (Clusters that may be shared), `naming` (names of new
+//! request is bound once its finalizer is on the Cluster; its status is written after that. Start reading at
+//! `decide` (decisions on a request), `filters` (Clusters that a request may use), `naming` (names of new
 //! Clusters) and `fleet` (the known objects); [`kind`] has the API objects.
 //!
 //! ```

@@ -77,10 +77,10 @@ impl Naming {
         }
     }
 
-    /// A name with a random suffix, if this rule has a suffix.
+    /// A name with a random suffix, if this rule has a suffix. A prefix that is too long is cut.
     ///
     /// # Errors
-    /// As [`Naming::name`].
+    /// The name is invalid.
     pub fn random(&self, random: &mut Random) -> Result<String, NamingError> {
         let Self::Prefix(prefix) = self else {
             return self.name("", "");

@@ -51,7 +51,7 @@ impl Request<'_> {
     }
 }
 
-/// Shuffles `list` by `seed`. Every order is equally likely.
+/// Shuffles `list` by `seed`.
 fn shuffled(mut list: Vec<Ix>, seed: u64) -> Vec<Ix> {
     let mut random = Random::new(seed);
     for place in 0..list.len() {

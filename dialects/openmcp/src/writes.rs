@@ -90,7 +90,7 @@ fn stored(object: &Arc<Object>) -> Value {
     value
 }
 
-/// The map at `name`, which is created where it is absent.
+/// The map at `name`, which is created where it is missing or of another type.
 fn child<'a>(value: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     let slot = &mut value[name];
     if !slot.is_object() {
@@ -200,7 +200,7 @@ fn pass_on(metadata: &PassedOn, cluster: &mut Value) {
     }
 }
 
-/// A new Cluster. If its name is random, it keeps its `generateName`.
+/// A new Cluster. If its name has a random suffix (`generated`), the prefix is its `generateName`.
 fn new_cluster(place: &Place, mapping: &Mapping, finalizer: &str, generated: bool) -> Value {
     let template = &mapping.template;
     let mut metadata = json!({

@@ -1,5 +1,5 @@
-//! Flags of the program for single systems: users with a role (docs/concepts.md, "Actors"), and guarded
-//! resources.
+//! Flags of the program for single systems: users with a role (docs/concepts.md, "Actors"), and settings of
+//! kcp.
 
 use berth_apimachinery::GroupResource;
 use berth_apimachinery::selector::Selector;
@@ -94,8 +94,8 @@ impl ActorArgs {
         })
     }
 
-    /// Settings behind a hub, where kcp places only labelled namespaces, and syncs only resources with
-    /// granted permissions.
+    /// Settings behind a hub, where kcp by default places only labelled namespaces, and syncs only resources
+    /// with granted permissions.
     #[must_use]
     pub fn settings_on_hub(&self) -> Settings {
         let mut settings = self.settings();

@@ -10,7 +10,7 @@ use berth_dialect_kcp::location_string::{LocationClusterError, check_location_cl
 use berth_dialect_kcp::{Role, Settings as Kcp};
 
 /// Settings of the dialects: actors in each role in addition to Berth's own users (docs/concepts.md,
-/// "Actors"), and guarded objects.
+/// "Actors"), and settings of kcp.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The users that roll out Fleet's bindings.

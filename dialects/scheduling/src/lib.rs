@@ -1,5 +1,4 @@
-//! The scheduling core: filters, scores, ranks and picks, and the resulting decision, generic over the
-//! fleet.
+//! The scheduling core: filters, scores and ranking, and the outcome of a run, generic over the fleet.
 //!
 //! Pure: no JSON, no I/O, no clock, no randomness but a seed. A fleet is the dialect's own data (columns,
 //! mostly); a candidate is an index into it. Refusals and scores are stored as codes and indices; text is

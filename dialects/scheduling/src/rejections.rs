@@ -39,9 +39,9 @@ pub struct Rejections(Arc<Refused>);
 /// The refusals as the filters return them, and as one list.
 #[derive(Clone, Default)]
 struct Refused {
-    /// Number of candidates.
+    /// Number of candidates; 0 if `listed` was given.
     count: Ix,
-    /// Refusals of each filter, in the order of their numbers.
+    /// Refusals of each filter, in the order of their numbers; empty if `listed` was given.
     lists: Vec<(u16, List)>,
     /// The list of all refusals, which is built on first use.
     listed: OnceLock<Vec<Rejection>>,

@@ -1,4 +1,4 @@
-//! Deciding: a pure function from the toy, the boxes, the instant and the seed to a decision.
+//! Deciding: a pure function from the known objects and the [`Ask`] to a decision.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! A toy system, whole and small: the template of a dialect (docs/adding-a-system.md), and the system
 //! of the engine's tests.
 //!
-//! Toys go into the emptiest box that has room and no lid. The place of a toy is its field `spec.box`.
-//! Every file has the same role in every dialect: copy the folder, and change the files. Start reading
-//! at [`dialect`].
+//! Toys go into the emptiest box that has room and no lid. The place of a toy is its field `spec.box`. A file
+//! has the same role in every dialect that has it: copy the folder, and change the files. Start reading at
+//! [`dialect`].
 //!
 //! ```
 //! use berth_dialect_contract::{Dialect, Targets};

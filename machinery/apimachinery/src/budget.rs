@@ -70,7 +70,7 @@ pub fn wanted() -> Result<(), BudgetExceeded> {
     }
 }
 
-/// Remaining steps and bytes of one piece of work.
+/// Limits of the steps and bytes of one piece of work, and the numbers spent so far.
 #[derive(Clone, Debug)]
 pub struct Budget {
     what: &'static str,
@@ -182,7 +182,7 @@ impl fmt::Display for BudgetExceeded {
 
 impl std::error::Error for BudgetExceeded {}
 
-/// Converts to 422 for steps, 413 for bytes, and 504 for work that took too long.
+/// Converts to 422 for steps, 413 for bytes, and 504 for a result that is no longer needed.
 impl From<BudgetExceeded> for Status {
     fn from(exceeded: BudgetExceeded) -> Self {
         let text = exceeded.to_string();

@@ -1,7 +1,7 @@
 //! A kind that is defined at run time, by a CustomResourceDefinition (`apiextensions.k8s.io/v1`) in a file:
 //! its names, schemas, printer columns, selectable fields and the subresource `status`.
 //!
-//! Unsupported parts of a definition are errors, and are not ignored: conversion, `scale`, and rules in CEL.
+//! Unsupported parts of a definition, such as conversion, `scale` and rules in CEL, are errors.
 //!
 //! ```
 //! use berth_apimachinery::{CustomKind, Kind};

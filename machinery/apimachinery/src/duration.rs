@@ -9,8 +9,8 @@ use jiff::SignedDuration;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The text is empty, has a number without digits or with two points, or does not fit 64 bits of
-    /// nanoseconds (292 years).
+    /// The text is empty or only a sign, has a number without digits or with two points, does not fit 64 bits
+    /// of nanoseconds (292 years), or is negative for [`parse_unsigned`].
     #[error("invalid duration {0:?}")]
     Invalid(String),
     /// A number has no unit.

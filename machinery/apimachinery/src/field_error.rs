@@ -125,7 +125,8 @@ impl FieldError {
         Self::new(FieldErrorKind::Forbidden, path, None, detail)
     }
 
-    /// The error of a text longer than `max` bytes.
+    /// The error of a text longer than `max`. As in kube-apiserver, the message calls the unit bytes, also
+    /// where characters are counted.
     pub fn too_long(path: impl Into<String>, max: usize) -> Self {
         Self::new(
             FieldErrorKind::TooLong,

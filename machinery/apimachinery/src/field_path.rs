@@ -1,8 +1,8 @@
 //! Paths of fields in an object, as in messages.
 
-/// Highest number of bytes of a field's name in a path.
+/// Highest number of bytes of a field's name in a path, without the placeholder.
 const NAME_LIMIT: usize = 100;
-/// Highest number of bytes of a whole path.
+/// Highest number of bytes of a whole path, without the placeholder at its end.
 const PATH_LIMIT: usize = 256;
 /// Placeholder for omitted parts.
 const ELLIPSIS: &str = "...";

@@ -177,7 +177,7 @@ pub struct Column {
     pub format: &'static str,
     /// Description of the column.
     pub description: &'static str,
-    /// Priority: 0 is always displayed, 1 only with `-o wide`.
+    /// Priority: 0 is always displayed, a higher one only with `-o wide`.
     pub priority: i32,
     /// Path of the cell in the object, in the form of a CustomResourceDefinition ([`crate::json_path`]);
     /// empty for a computed cell.
@@ -257,8 +257,8 @@ impl Column {
         self
     }
 
-    /// Returns the cell of `object`: computed, or the value at the column's path. A missing value is the
-    /// column's text for it, or empty, as for custom resources in kube-apiserver.
+    /// Returns the cell of `object`: computed, or the value at the column's path. A missing or empty text is
+    /// the column's text for it, a missing instant is `<unknown>`, and any other missing value is null.
     #[must_use]
     pub fn cell(&self, object: &Object) -> Cell {
         if let Some(computed) = self.computed {

@@ -1,8 +1,8 @@
 //! The wire types of Kubernetes: object metadata, group-version-kind, selectors, quantities, `Status`,
 //! `Table`, patches, field errors, structural schemas and the trait [`Kind`].
 //!
-//! This crate does no I/O, and has no clock and no kinds. Start reading at [`Object`] (stored objects)
-//! and [`Kind`] (properties of a kind).
+//! This crate does no I/O, reads no system clock, and has no kinds. Start reading at [`Object`] (stored
+//! objects) and [`Kind`] (properties of a kind).
 #![doc = include_str!("../README.md")]
 
 mod age;

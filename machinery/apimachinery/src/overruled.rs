@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::field::below;
 
-/// Fields of `metadata` that a write decides; the server sets the others, and no client can change them.
+/// Fields of `metadata` that are compared. The others belong to the server, or identify the object.
 const METADATA: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
 
 /// Meaning of a decided field that is missing in the stored object.
@@ -13,8 +13,8 @@ const METADATA: [&str; 4] = ["labels", "annotations", "finalizers", "ownerRefere
 pub enum Absent {
     /// Another writer removed the field.
     Counts,
-    /// The server may have dropped the field, since it drops unknown and empty fields. So a missing field is
-    /// a change only if all its decided parts are missing. Numbers are compared by value.
+    /// The server may have dropped the field, since it drops unknown and empty fields. So missing fields are
+    /// a change only if no decided value is present. Numbers are compared by value.
     MayBePruned,
 }
 
@@ -58,7 +58,7 @@ struct Walk {
     path: String,
     /// Whether any decided part is present.
     arrived: bool,
-    /// Path of the first decided field that is missing.
+    /// Path of the first decided field that is missing, or that was removed and is present.
     missing: Option<String>,
 }
 

@@ -30,7 +30,7 @@ const PER_STEP: usize = 16;
 /// Reason why a patch was not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// The patch does not fit the object; the message names the path.
+    /// The patch cannot be applied, for the reason in the message.
     Failed(String),
     /// The patch exceeds its budget.
     Exceeded(BudgetExceeded),
@@ -42,11 +42,12 @@ pub fn budget() -> Budget {
     Budget::new("the JSON patch", STEPS, COPY_LIMIT)
 }
 
-/// Applies `patch` to `value` as kube-apiserver does: replacing a missing field adds it. After an
-/// error, `value` is partly patched and must be dropped.
+/// Applies `patch` to `value` as kube-apiserver does: replacing a missing field adds it, and a test for
+/// `null` succeeds for it. After an error, `value` is partly patched and must be dropped.
 ///
 /// # Errors
-/// When an operation or a test fails, or the budget is used up.
+/// When an operation or a test fails, there are too many operations, the object would be nested too deeply,
+/// or the budget is used up.
 pub fn apply(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<(), Problem> {
     run(patch, value, budget, false)
 }
@@ -55,7 +56,7 @@ pub fn apply(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<()
 /// error, `value` is partly patched and must be dropped.
 ///
 /// # Errors
-/// When an operation or a test fails, or the budget is used up.
+/// As [`apply`].
 pub fn apply_strictly(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<(), Problem> {
     run(patch, value, budget, true)
 }
@@ -65,8 +66,8 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
         return Err(Problem::Failed(too_many(patch.0.len())));
     }
     // Upper bound of the nesting, which each operation may raise. The real depth is measured only when the
-    // bound is too high. Copying a value into itself doubles the nesting, and deep
-    // values overflow the stack of recursive code.
+    // bound is too high. Copying a value into itself doubles the nesting, and deep values overflow the stack
+    // of recursive code.
     let mut bound = depth(value, DEPTH_LIMIT + 1);
     for (index, operation) in patch.0.iter().enumerate() {
         let failed = |problem: &dyn fmt::Display| Problem::Failed(format!("operation {index}{problem}"));

@@ -46,8 +46,8 @@ impl Schema {
     ///
     /// Doc comments become descriptions; `Option` and `#[serde(default)]` fields are optional. Kubernetes'
     /// extensions are written as `#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]` and
-    /// similarly (`x-kubernetes-int-or-string`, `x-kubernetes-list-type`, `x-kubernetes-list-map-keys`). Only
-    /// `default`s from `#[schemars(extend("default" = ..))]` are applied on write.
+    /// similarly (`x-kubernetes-int-or-string`, `x-kubernetes-list-type`, `x-kubernetes-list-map-keys`). A
+    /// `default` from `#[schemars(extend("default" = ..))]` is applied on write.
     ///
     /// schemars writes serde's own defaults under the same key. On an `Option` every `default` but
     /// `null` is applied; on other fields, an empty default (`""`, `0`, `false`, `[]`) or an object
@@ -112,13 +112,15 @@ impl Schema {
         mistyped::first(&self.node, value, &Path::Root)
     }
 
-    /// Returns the paths (`spec.x[0].y`) of fields that the schema does not have.
+    /// Returns the paths (`spec.x[0].y`) of fields that the schema does not have; if they are very long
+    /// together, only the first ones.
     #[must_use]
     pub fn unknown_fields(&self, value: &Value) -> Vec<String> {
         self.new_unknown_fields(value, &Value::Null, usize::MAX).paths
     }
 
-    /// Returns the unknown fields, except fields that `old` has at the same path; at most `most` of them.
+    /// Returns the unknown fields, except fields that `old` has at the same path: at most `most` paths, and
+    /// the number of further fields.
     #[must_use]
     pub fn new_unknown_fields(&self, value: &Value, old: &Value, most: usize) -> Unknown {
         let mut search = Search::of(most);

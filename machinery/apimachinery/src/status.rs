@@ -34,7 +34,7 @@ pub struct Status {
     pub code: u16,
 }
 
-/// Reasons that programs evaluate; other reasons are only for users.
+/// Reasons that can be tested with [`Status::is`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusReason {
     /// An object with the name already exists.
@@ -322,7 +322,7 @@ impl Status {
         Self::failure(429, "TooManyRequests", message).retry_after(seconds)
     }
 
-    /// The error 500: an internal error. The cause is logged, and never sent.
+    /// The error 500: an internal error. The client gets `message`.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::failure(
             500,

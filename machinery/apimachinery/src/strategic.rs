@@ -13,7 +13,8 @@ use crate::patch::Problem;
 use crate::schema::{Node, Schema};
 use directive::{DELETE_FROM, Directive, ORDER, RETAIN};
 
-/// Limit of the steps of a patch: a step reads one element of a list, in the object or in the patch.
+/// Limit of the steps of a patch: a step reads one element of a list in the object or in the patch, or one
+/// field of the patch.
 const STEPS: u64 = 2_000_000;
 
 /// Default budget of a strategic merge patch.
@@ -22,13 +23,13 @@ pub fn budget() -> Budget {
     Budget::new("the strategic merge patch", STEPS, 0)
 }
 
-/// Applies the strategic merge `patch` to `target`: maps are merged, lists are replaced unless the schema has
-/// a merge key, and the directives `$patch: replace|delete|merge`, `$retainKeys`, `$deleteFromPrimitiveList`
-/// and `$setElementOrder` are supported.
+/// Applies the strategic merge `patch` to `target`: maps are merged and lists are replaced, unless the schema
+/// has another strategy for them, and the directives `$patch: replace|delete|merge`, `$retainKeys`,
+/// `$deleteFromPrimitiveList` and `$setElementOrder` are supported.
 ///
 /// # Errors
-/// A message with the wrong directive or element and its path, or with the exceeded budget. `target` is then
-/// partly patched and must be dropped.
+/// A message with the wrong directive or element and its path, with the exceeded budget, or about a `patch`
+/// or `target` that is not an object. `target` is then partly patched and must be dropped.
 pub fn apply(schema: &Schema, target: &mut Value, patch: &Value, budget: &mut Budget) -> Result<(), Problem> {
     match (target, patch) {
         (Value::Object(target), Value::Object(patch)) => {

@@ -15,7 +15,7 @@ pub struct ColumnDefinition<'a> {
     pub format: &'a str,
     /// Description of the column.
     pub description: &'a str,
-    /// Priority: 0 is always displayed, 1 only with `-o wide`.
+    /// Priority: 0 is always displayed, a higher one only with `-o wide`.
     pub priority: i32,
 }
 

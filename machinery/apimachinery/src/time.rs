@@ -16,7 +16,7 @@ pub fn rfc3339_micro(instant: Timestamp) -> String {
     instant.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
-/// Parses an RFC 3339 instant; `None` for other texts.
+/// Parses an instant in the form of RFC 3339, or in another form that jiff accepts; `None` for other texts.
 #[must_use]
 pub fn parse(text: &str) -> Option<Timestamp> {
     text.parse().ok()

@@ -46,12 +46,12 @@ pub struct Write {
     /// resourceVersion.
     pub object: Value,
     /// Revision on which the write was decided. `None` accepts any revision: for creates, and for objects
-    /// that an earlier write of the same list creates.
+    /// that an earlier write of the same list creates or changes.
     pub base: Option<Revision>,
 }
 
-/// Condition that must still hold at the write, so that an earlier verdict is still valid. Only Berth's own
-/// stores support guards; a hub does not.
+/// Condition that must still hold at the write, so that an earlier verdict is still valid. Berth's own stores
+/// check it together with the write. A hub has no guards: Berth checks them before it writes to the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// Another object is still at a revision.

@@ -9,7 +9,7 @@ use crate::fields::Set;
 use crate::items::IndexedList;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
-/// Paths that differ. The order of items is not compared: it has no owner.
+/// Paths that differ. The order of items in a granular list is not compared: it has no owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Paths that only the old state has.
@@ -21,7 +21,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether the comparison is empty, apart from its own path.
+    /// Whether the sets have neither their own path nor any entry below it.
     fn is_bare(&self) -> bool {
         let bare = |set: &Set| !set.member && set.below.is_empty();
         bare(&self.removed) && bare(&self.modified) && bare(&self.added)

@@ -84,7 +84,7 @@ pub enum Element {
     Key(Vec<(String, Scalar)>),
     /// An item of a set.
     Value(Scalar),
-    /// An item by its position. It is decoded, but never created.
+    /// An item by its position: in decoded sets, and for items without another element.
     Index(i64),
 }
 

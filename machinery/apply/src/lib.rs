@@ -32,8 +32,8 @@
 //!
 //! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of the
 //! enhancement proposal KEP-555. `tests/apply_reference` runs random writes both with this crate and with
-//! kube-apiserver's own field manager; `src/reference/rows.json` has eighty short sequences with their
-//! outcomes (feature `reference`).
+//! kube-apiserver's own field manager; `src/reference/rows.json` has short sequences with their outcomes
+//! (feature `reference`).
 #![doc = include_str!("../README.md")]
 
 mod atomics;

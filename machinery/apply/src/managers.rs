@@ -53,7 +53,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Returns the JSON text, which determines the order of owners with equal times in messages.
+    /// Returns the JSON text, by which the owners of conflicts, and updaters with equal times, are sorted.
     pub(crate) fn sort_key(&self) -> String {
         let mut key = format!(
             "{{\"manager\":{},\"operation\":\"{}\"",
@@ -169,8 +169,8 @@ impl Managers {
             .collect()
     }
 
-    /// Returns the entries in their order in the list: appliers first, then by time, name, version and
-    /// subresource.
+    /// Returns the entries with fields, in their order in the list: appliers first, then by time, name,
+    /// version and subresource.
     fn sorted(&self) -> Vec<(&Identity, &Entry)> {
         let mut entries: Vec<_> = self
             .entries

@@ -63,8 +63,9 @@ impl Types {
         Ok(with_structs(&self.root, paths))
     }
 
-    /// Returns `object` without the members of `set` and everything below them. With `owned`, emptied
-    /// containers are removed unless they have an owner; without `owned`, they become `null`.
+    /// Returns `object` without the members of `set` and everything below them. With `owned`, a field that
+    /// becomes an empty container is removed unless it has an owner; without `owned`, its value becomes
+    /// `null`. An item of a list that becomes empty stays.
     fn without(&self, object: &Value, set: &Set, owned: Option<&Set>) -> Value {
         let mut cut = object.clone();
         without(&self.root, &mut cut, set, owned);

@@ -77,7 +77,7 @@ pub(crate) struct Fold {
     pub(crate) range: Expr,
     /// Names of the variables: one variable, or key (index) and value.
     pub(crate) variables: Vec<String>,
-    /// Condition that selects elements (`map` with three arguments, `transformList`).
+    /// Condition that selects elements (`map` with three arguments, `transformList` and others with four).
     pub(crate) condition: Option<Expr>,
     pub(crate) body: Expr,
 }

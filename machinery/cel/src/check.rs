@@ -1,5 +1,4 @@
-//! The type checker: it ensures that every name is declared and every call has an overload, before anything
-//! is evaluated.
+//! The type checker: it ensures that every name is declared and every call has an overload.
 
 mod calls;
 mod compound;

@@ -13,7 +13,7 @@ pub(crate) enum Token {
     Double(f64),
     String(String),
     Bytes(Vec<u8>),
-    /// An operator or bracket.
+    /// An operator, a bracket or a punctuation mark.
     Sign(&'static str),
     /// The end of the source.
     End,

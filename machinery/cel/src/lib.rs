@@ -1,7 +1,7 @@
 //! The Common Expression Language, in Kubernetes' dialect.
 //!
 //! An [`Environment`] declares variables and functions. [`Environment::compile`] parses and type-checks an
-//! expression, with cel-go's error messages; [`Program::evaluate`] computes its value. Both limit their
+//! expression, with errors in cel-go's format; [`Program::evaluate`] computes its value. Both limit their
 //! recursion, and an evaluation ends when it exceeds its cost limit, in the units of cel-go and Kubernetes.
 //!
 //! JSON values are read in place: the cost of an evaluation depends on the values that it reads, not on the

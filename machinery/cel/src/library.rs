@@ -27,8 +27,8 @@ use crate::value::Value;
 pub type Outcome<'a> = Result<Value<'a>, Error>;
 
 /// Implementation of a function. The first argument is the receiver, if there is one. The caller has checked
-/// the number of the arguments, and their types as far as the signature determines them. An implementation
-/// charges the meter before it reads or creates more than a few bytes.
+/// the number of the arguments, and, except for operators, their types as far as the signature determines
+/// them. An implementation should charge the meter before it reads or creates more than a few bytes.
 pub type OverloadFunction = for<'a> fn(&mut Meter, &[Value<'a>]) -> Outcome<'a>;
 
 /// A function.

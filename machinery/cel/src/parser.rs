@@ -35,7 +35,7 @@ pub(crate) fn parse(source: &str, syntax: Syntax) -> Result<Expr, Issue> {
     }
 }
 
-/// Words that are reserved for later use. They cannot be names of variables or functions.
+/// Words that are reserved for later use. They cannot be names of variables or global functions.
 const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -72,7 +72,8 @@ pub(crate) fn is_word(name: &str) -> bool {
     RESERVED.contains(&name) || KEYWORDS.contains(&name)
 }
 
-/// Binary operators, with their names and their precedence: higher numbers bind tighter.
+/// Binary operators, with their names and their precedence: higher numbers bind tighter. The last entry
+/// is for tokens without a sign.
 const BINARY: [(&str, &str, u8); 13] = [
     ("<", "_<_", 1),
     ("<=", "_<=_", 1),
@@ -236,7 +237,7 @@ impl Parser {
         self.members(primary)
     }
 
-    /// Parses the number after the minus at `at`; `None` when no number follows.
+    /// Parses the number after the minus at `at`; `None` when no int or double follows.
     fn negative(&mut self, at: usize) -> Result<Option<Expr>, Issue> {
         let value = match self.peek() {
             Token::Int(value) => Value::Int(0i64.wrapping_sub_unsigned(*value)),
@@ -292,7 +293,7 @@ impl Parser {
         }
     }
 
-    /// Parses a variable, or the call of a global function.
+    /// Parses a variable, or the call of a global function or of the macro `has`.
     fn name(&mut self, at: usize, name: String) -> Result<Expr, Issue> {
         if name == "in" {
             return Err(Issue::new(

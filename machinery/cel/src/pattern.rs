@@ -1,8 +1,8 @@
 //! Regular expressions in RE2's syntax, limited in size.
 //!
 //! The crate `regex` compiles the patterns and, like RE2, matches in linear time. Differences in syntax are
-//! rewritten: `\d`, `\w`, `\s` and `\b` are for ASCII; brackets and `&&` within a class, and a brace outside
-//! a repetition, are literal.
+//! rewritten. For example, `\d`, `\w`, `\s` and `\b` are for ASCII; brackets and `&&` within a class, and a
+//! brace outside a repetition, are literal.
 
 use regex::{Regex, RegexBuilder};
 
@@ -49,8 +49,8 @@ impl Pattern {
         &self.regex
     }
 
-    /// Returns the length of the pattern in characters, with repetitions expanded. A class counts as
-    /// [`CLASS_WEIGHT`] characters.
+    /// Returns the approximate length of the pattern in characters, with repetitions expanded. A class, and
+    /// an escape such as `\b` or `\x41`, counts as [`CLASS_WEIGHT`] characters.
     pub(crate) fn weight(&self) -> usize {
         self.weight
     }
@@ -183,7 +183,7 @@ impl<'s> Rewriter<'s> {
         Ok(CLASS_WEIGHT)
     }
 
-    /// Passes a class of Unicode (`\pN`, `\p{Greek}`, `\p{^Greek}`) or a code point (`\x41`, `\x{1F600}`),
+    /// Rewrites a class of Unicode (`\pN`, `\p{Greek}`, `\p{^Greek}`) or a code point (`\x41`, `\x{1F600}`),
     /// whose braces are not a repetition.
     fn code_point(&mut self, escaped: char) -> Result<(), String> {
         let Some(inside) = self.rest[2..].strip_prefix('{') else {
@@ -271,7 +271,8 @@ impl<'s> Rewriter<'s> {
     }
 }
 
-/// Returns the length of a repetition in braces and its upper bound.
+/// Returns the length of a repetition in braces, and the higher of its bounds; `None` when the braces are not
+/// a repetition.
 fn repetition(rest: &str) -> Option<(usize, usize)> {
     let end = rest.find('}')?;
     let inside = &rest[1..end];

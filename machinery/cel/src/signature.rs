@@ -11,7 +11,7 @@ pub(crate) struct Overload {
     pub(crate) args: Vec<Type>,
     /// Type of the result.
     pub(crate) result: Type,
-    /// Number of type variables, `A`, `B` and so on.
+    /// Number of type variables: 1 for `A`, 2 for `A` and `B`.
     pub(crate) variables: usize,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn read(text: &str) -> Option<Overload> {
     let variables = args
         .iter()
         .chain([&result])
-        .map(highest)
+        .map(variable_count)
         .max()
         .unwrap_or_default();
     reader.rest.trim().is_empty().then_some(Overload {
@@ -48,14 +48,14 @@ pub(crate) fn read(text: &str) -> Option<Overload> {
     })
 }
 
-/// Returns one more than the highest variable in `ty`.
-fn highest(ty: &Type) -> usize {
+/// Returns one more than the highest variable in `ty`; 0 without variables.
+fn variable_count(ty: &Type) -> usize {
     match ty {
         Type::Param(variable) => variable + 1,
         other => other
             .parameters()
             .into_iter()
-            .map(highest)
+            .map(variable_count)
             .max()
             .unwrap_or_default(),
     }

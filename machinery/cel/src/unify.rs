@@ -9,11 +9,11 @@ pub(crate) struct Unifier {
     bindings: Vec<Option<Type>>,
     /// Replaced bindings, newest last.
     trail: Vec<(usize, Option<Type>)>,
-    /// Number of comparisons so far.
+    /// Number of visited types so far.
     steps: usize,
 }
 
-/// Highest number of comparisons for one expression.
+/// Highest number of visited types for one expression.
 const MOST_STEPS: usize = 200_000;
 
 impl Unifier {

@@ -132,7 +132,8 @@ impl<'a> From<Vec<Value<'a>>> for Value<'a> {
 }
 
 impl<'a> From<&'a Json> for Value<'a> {
-    /// Converts JSON as Kubernetes' API machinery decodes it: integers become `int`, other numbers `double`.
+    /// Converts JSON as Kubernetes' API machinery decodes it: integers in the range of `int` become `int`,
+    /// other numbers `double`.
     fn from(json: &'a Json) -> Self {
         match json {
             Json::Null => Self::Null,

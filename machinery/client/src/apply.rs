@@ -16,7 +16,7 @@ impl Client {
     /// such fields are a conflict.
     ///
     /// # Errors
-    /// When the server refused the request or did not answer.
+    /// When the server does not serve the kind, refused a request or did not answer.
     pub async fn apply(&mut self, object: &Value, force: bool) -> Result<(String, &'static str)> {
         let resource = self.resource(object).await?;
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
@@ -45,7 +45,8 @@ impl Client {
         answer.map(drop).map_err(conflict_or_refused)
     }
 
-    /// Appends the client's field manager, `force`, and the handling of unknown fields to `path`.
+    /// Appends the client's field manager, with `force` if it is set, and the handling of unknown fields to
+    /// `path`.
     pub(crate) fn managed(&self, path: &str, force: bool, validation: Option<FieldValidation>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         if let Some(manager) = &self.manager {

@@ -1,5 +1,4 @@
-//! Kubeconfigs, and the configuration and client of the crate `kube` from a kubeconfig. All programs of this
-//! workspace connect to servers in this way.
+//! Kubeconfigs, and the configuration and client of the crate `kube` from a kubeconfig.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use berth_apimachinery::Status;
 
-/// Reason why a request could not be sent, was not answered, or was refused.
+/// Reason why a client could not be created, or a request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -26,7 +26,8 @@ pub enum Error {
     /// The server refused the request.
     #[error("{text}")]
     Refused {
-        /// Message of the server, with the path if the message does not have it.
+        /// Message of the server: with the path from [`Client::get`](crate::Client::get), and with the remedy
+        /// for a conflict of field managers.
         text: String,
         /// Answer of the server.
         status: Box<Status>,

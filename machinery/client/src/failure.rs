@@ -1,5 +1,5 @@
-//! Messages about failed requests: the server's own, or only the root cause, without the prefixes of
-//! libraries.
+//! Messages about failed requests: the server's own, or the causes. If the server did not answer, only the
+//! root cause is told, without the prefixes of libraries.
 
 use std::error::Error;
 use std::io;
@@ -47,7 +47,7 @@ impl std::fmt::Display for Server {
     }
 }
 
-/// Returns the server's message in `problem`, or otherwise the reason why the server did not answer.
+/// Returns the server's message in `problem`, or otherwise the reason of the failure.
 #[must_use]
 pub fn told(problem: &(dyn Error + 'static)) -> String {
     for link in links(problem) {

@@ -82,7 +82,7 @@ impl FieldValidation {
 /// changes. Guards and rules refuse one after the other.
 const ATTEMPTS: usize = 4;
 
-/// An answer that is not an object.
+/// An answer as text.
 #[derive(Clone, Debug)]
 pub struct Raw {
     /// HTTP status code.
@@ -224,7 +224,8 @@ impl Client {
     /// Sends one request. The outer error means that there is no usable answer.
     ///
     /// # Errors
-    /// When the server did not answer, or not in JSON.
+    /// When the request is malformed, the server did not answer or was not ready in time
+    /// ([`Client::waiting`]), or a successful answer is not JSON.
     pub async fn send(&self, method: Method, path: &str, body: Option<(&str, &Value)>) -> Result<Answer> {
         self.exchange(method, path, body).await.map(|(answer, _)| answer)
     }
@@ -331,7 +332,7 @@ impl Client {
     /// Reads `path` as text, with the server's time.
     ///
     /// # Errors
-    /// When the server did not answer.
+    /// When `path` is malformed, or the server did not answer.
     pub async fn raw(&self, path: &str) -> Result<Raw> {
         let request = Request::builder().uri(path).body(Body::empty());
         let request = request.map_err(|problem| Error::Malformed(format!("{path}: {problem}")))?;

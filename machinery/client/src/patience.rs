@@ -7,7 +7,7 @@ use crate::Error;
 
 /// First pause between two attempts if the server requests none.
 const FIRST: Duration = Duration::from_millis(100);
-/// Longest pause between two attempts.
+/// Longest pause between two attempts if the server requests none.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Retry policy for one server, which all clones of a client share.
@@ -28,9 +28,9 @@ struct State {
     is_over: bool,
 }
 
-/// Next step after a refusal.
+/// Next step after an answer.
 pub(crate) enum NextStep {
-    /// The refusal is returned, since there is no reason to wait.
+    /// The answer is returned, since there is no reason to wait.
     Answer,
     /// Retry after this pause.
     Again(Duration),

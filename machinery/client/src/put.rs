@@ -12,11 +12,12 @@ use crate::{ATTEMPTS, Client, FieldValidation, Resource, about_fields, collectio
 
 impl Client {
     /// Creates or replaces `object`, then writes its status if it has one and the kind has a status
-    /// subresource. Returns `created`, `configured` or `unchanged`, and adds to `notes` the warnings
-    /// about fields, and the fields of the object that yielded to stored fields.
+    /// subresource. Returns the object's name and `created`, `configured` or `unchanged`, as in kubectl's
+    /// output. Adds to `notes` the warnings about fields, and the fields of the object that yielded to stored
+    /// fields.
     ///
     /// # Errors
-    /// When the server refused the request or did not answer.
+    /// When the server does not serve the kind, refused a request or did not answer.
     pub async fn put(&mut self, object: &Value, notes: &mut Vec<String>) -> Result<(String, &'static str)> {
         let resource = self.resource(object).await?;
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
@@ -62,8 +63,8 @@ impl Client {
         ))
     }
 
-    /// Creates or replaces `object` without its status; returns the stored object and the resource
-    /// version before; `None` for a new object.
+    /// Creates or replaces `object`, without its status if that is a subresource. Returns the stored object,
+    /// and the resource version before, which is `None` for a new object.
     async fn put_main(
         &self,
         object: &Value,
@@ -94,7 +95,8 @@ impl Client {
         }
     }
 
-    /// Creates `object` without its status; returns the stored object and the warnings about its fields.
+    /// Creates `object`, without its status if that is a subresource. Returns the stored object and the
+    /// warnings about its fields.
     async fn create(
         &self,
         object: &Value,

@@ -64,7 +64,7 @@ fn problem(at: &Marker, text: impl Into<String>) -> Problem {
     }
 }
 
-/// Size of a document.
+/// Size of a document, or of a part of it.
 #[derive(Clone, Copy, Default)]
 struct Weight {
     values: usize,
@@ -376,8 +376,8 @@ fn too_deep(at: &Marker) -> Problem {
     )
 }
 
-/// Merges the value of `<<` into the fields: a map, or a list of maps, where the first map takes
-/// precedence.
+/// Merges the value of `<<` into the fields: a map, or a list of maps (but not an alias of a list), where the
+/// first map takes precedence.
 fn merge(
     fields: &mut Map<String, Value>,
     merged: &mut BTreeSet<String>,

@@ -50,7 +50,7 @@ pub fn value(text: &str) -> Result<Value, Problem> {
     document(text).map(|document| document.value)
 }
 
-/// Parses a text with one document, as a `T`, without duplicate fields.
+/// Parses a text with one document, as a `T`. A duplicate field is a problem.
 ///
 /// # Errors
 /// The first problem of the text, or of its conversion to `T`.

@@ -30,8 +30,8 @@ impl Scalar {
         }
     }
 
-    /// Converts the scalar to JSON. A number without a fraction becomes an integer, as parsers of the
-    /// resulting JSON read it.
+    /// Converts the scalar to JSON. A float without a fraction becomes an integer if it fits, as parsers of
+    /// the resulting JSON read it.
     pub(crate) fn into_value(self) -> Result<Value, String> {
         Ok(match self {
             Self::Null => Value::Null,
@@ -177,7 +177,7 @@ fn resolve_tag(name: &str, text: &str) -> Result<Scalar, String> {
             Err(format!("cannot decode !!{} `{text}` as a !!{name}", found.kind()))
         }
         ("bool" | "int" | "float" | "null" | "timestamp", found) => Ok(found),
-        // Other tags do not determine the type of a scalar.
+        // A scalar with another tag is a text.
         _ => Ok(Scalar::Text(text.to_owned())),
     }
 }

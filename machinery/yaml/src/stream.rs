@@ -22,8 +22,8 @@ pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
             continue;
         };
         let rest = rest.trim();
-        // It is unknown whether the line was intended to end the preceding document, so that document is not
-        // parsed either.
+        // After an invalid separator, it is unknown whether the line was intended to end the preceding
+        // document, so that document is not parsed.
         found.push(match rest.is_empty() || rest.starts_with('#') {
             true => part(text, begin, line_start),
             false => Err(Problem {

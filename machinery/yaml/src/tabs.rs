@@ -80,7 +80,8 @@ impl<'a> Tabs<'a> {
 }
 
 /// Returns the number of characters before the first tab in the indentation: the spaces, tabs and signs of
-/// entries (`-`, `?`, `:`) at the beginning of `line`. `None` for a blank line.
+/// entries (`-`, `?`, `:`) at the beginning of `line`. `None` for an indentation without tabs, and for a
+/// blank line.
 fn tab_in_indentation(line: &str) -> Option<usize> {
     if line.trim().is_empty() {
         return None;

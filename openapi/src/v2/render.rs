@@ -80,7 +80,8 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/definitions/{name}")})
 }
 
-/// Rewrites references and drops fields that Swagger 2.0 does not have.
+/// Rewrites references, drops fields that Swagger 2.0 does not have, and removes the fields of a schema that
+/// preserves unknown fields.
 pub(super) fn to_swagger(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     if let Some(Value::String(target)) = fields.get_mut("$ref") {

@@ -76,8 +76,8 @@ fn content(types: &[&str], schema: &Value) -> Map<String, Value> {
         .collect()
 }
 
-/// Wraps references with a description: OpenAPI 3.0 ignores fields next to a `$ref`, so such a reference
-/// becomes an `allOf` with one element.
+/// Wraps references that have fields next to them, such as a description: OpenAPI 3.0 ignores these fields,
+/// so the reference becomes an `allOf` with one element.
 pub(super) fn wrap_references(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

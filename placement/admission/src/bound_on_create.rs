@@ -57,7 +57,8 @@ impl BoundOnCreate {
         }
     }
 
-    /// Judges the place that `object` names; `None` when the object names none.
+    /// Judges the place that `object` names; `None` when the object names none, or its kind has no field for
+    /// a place.
     fn judge(&self, request: &Request<'_>, object: &Value) -> Result<Option<PlaceVerdict>, Denial> {
         let Some((own, dialect)) = own_places::find(self.knowledge.engine(), request.resource) else {
             return Ok(None);

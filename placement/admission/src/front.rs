@@ -1,7 +1,7 @@
-//! `/admission/mutate` and `/admission/validate`, which are pure and reserve nothing. Where a client
-//! certificate is required, callers present it. Otherwise every caller is answered, with limits on size
-//! and per source address, and without data of other objects ([`super::Audience`]). The user in the
-//! body is only a claim.
+//! `/admission/mutate` and `/admission/validate`, which are pure and reserve nothing, with limits on size
+//! and per source address. Where a client certificate is required, callers present it. Otherwise every
+//! caller is answered, without data of other objects ([`super::Audience`]), and the user in the body is only
+//! a claim.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,6 +42,7 @@ const AT_ONCE: usize = 200;
 const ARRIVAL: Duration = Duration::from_secs(30);
 /// Share of memory for all reviews from one address together.
 const SHARE: Share = Share::OneIn(8);
+
 /// Server of reviews.
 pub struct Front {
     chain: Chain,

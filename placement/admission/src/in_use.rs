@@ -1,5 +1,5 @@
 //! Protection of objects in use from deletion (docs/admission.md, "Guards"): the refusal names the users of
-//! the object.
+//! the object, if the audience may know them.
 //!
 //! In Berth's own store, the protection has no races. A write that begins a use passes a fence of the
 //! used object. A deletion requires that the fence was not passed since the snapshot of the verdict,

@@ -1,6 +1,7 @@
 //! Check that users do not use a policy to read objects that they may not read themselves. A user who names a
-//! kind of parameters in a policy needs the right to get all of its objects, and a user who names parameters
-//! in a binding needs the right to get these parameters, as in kube-apiserver.
+//! kind of parameters in a policy needs the right to get all of its objects. A user who refers to parameters
+//! in a binding needs the right to get them if they are named, or to list them if they are selected. All this
+//! is as in kube-apiserver.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ const MOST_CHECKS: i64 = 200;
 /// Number of further checks of rights in each second after that.
 const CHECKS_PER_SECOND: i64 = 50;
 
-/// The reviews under way, by source.
+/// The reviews under way and the counted checks of rights, by address.
 #[derive(Debug)]
 pub(super) struct Sources {
     most: usize,

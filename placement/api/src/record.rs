@@ -460,7 +460,8 @@ pub fn row(record: &Object) -> Vec<Cell> {
     columns().iter().map(|column| column.cell(record)).collect()
 }
 
-/// `+cluster2 -cluster1 ~cluster3:4`: the first clusters of each change, and the number of the rest.
+/// `+cluster2 -cluster1 ~cluster3:4`: the first clusters that joined and left, with the number of the rest,
+/// and the first clusters with another amount.
 fn clusters(record: &Object) -> Cell {
     let spec = &record.value()["spec"];
     let list: Vec<MovedCluster> = part_at(spec, "/clusters").unwrap_or_default();

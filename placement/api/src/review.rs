@@ -211,7 +211,7 @@ fn rules(value: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Errors of fields that cannot be combined with `spec.changes`.
+/// Errors of a review with `spec.changes`.
 fn plan_rules(spec: &Value) -> Vec<FieldError> {
     let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
     let mut errors = Vec::new();

@@ -1,7 +1,7 @@
 //! SchedulerConfiguration (docs/concepts.md, "Configuration"): one object per dialect, named after the
 //! dialect, with the system's own configuration, which the dialect interprets. This crate has the kind,
-//! [`SchedulerConfiguration`], and [`validity`], which sets the condition that reports whether an
-//! object is in force.
+//! [`SchedulerConfiguration`], the modes that follow from the objects ([`Modes`]), and [`validity`], which
+//! sets the conditions of the objects.
 //!
 //! ```
 //! use berth_configuration::AutoBindMode;
@@ -120,8 +120,8 @@ impl SchedulerConfiguration {
         }
     }
 
-    /// All errors of `configuration`, a whole object. Unknown fields are not errors in a stored object,
-    /// and the status is not part of the configuration.
+    /// All errors of `configuration`, a whole object. An unknown field of `spec` is not an error in a stored
+    /// object, and the status is not part of the configuration.
     #[must_use]
     pub fn problems(&self, configuration: &Value, now: Timestamp) -> Vec<FieldError> {
         let write = Write {

@@ -133,7 +133,7 @@ impl Modes {
         }
     }
 
-    /// Whether `dialect` is decided here.
+    /// Whether `dialect` is decided here, and if not, the reason.
     #[must_use]
     pub fn standing(&self, dialect: &str) -> DecidingState {
         let in_force = self.configurations.of(dialect);

@@ -95,7 +95,7 @@ async fn changed<T>(receiver: &mut watch::Receiver<T>) {
 }
 
 impl Keeper {
-    /// Updates every condition. Returns whether all updates succeeded.
+    /// Updates every condition. Returns false if an update failed and has to be tried again.
     async fn update(&self) -> bool {
         let now = self.engine.clock().now();
         let mut done = true;
@@ -198,7 +198,7 @@ pub struct ConditionDraft<'a> {
     pub status: &'static str,
     /// The reason, in one word.
     pub reason: &'a str,
-    /// The message, of one sentence.
+    /// The message.
     pub message: &'a str,
 }
 

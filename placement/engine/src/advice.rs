@@ -36,7 +36,7 @@ pub use patch::Form;
 /// Default number of targets with advice.
 pub const TARGETS: usize = 10;
 
-/// Highest number of steps of one piece of advice: one step is the cost of judging a target, some 150 ns.
+/// Highest number of steps of one [`Advice`]: one step is the cost of judging a target, some 150 ns.
 const STEPS: u64 = 10_000_000;
 
 /// Parameters of advice.
@@ -145,7 +145,7 @@ pub struct Patch {
     pub allowed: Option<bool>,
     /// Form of the change.
     pub form: Form,
-    /// The patch as a command for a shell.
+    /// The patch as a command for a shell; empty for [`Form::Hidden`].
     pub command: String,
 }
 

@@ -1,6 +1,6 @@
 //! Agreement: whether a demand has the clusters that a decision now would give it. The decision starts
 //! from the present state, including the demand's present place (docs/beside.md, "What agreement
-//! means"). Sets of clusters are compared, not the writes or texts of two schedulers.
+//! means"). Sets of clusters with their amounts are compared, not the writes or texts of two schedulers.
 
 mod sentence;
 
@@ -25,7 +25,7 @@ pub const GRACE: Duration = Duration::from_secs(30);
 pub enum Agreement {
     /// The demand has the clusters that would be decided.
     Same,
-    /// The demand has other clusters; the value is the verdict on the change.
+    /// The demand has other clusters or amounts; the value is the verdict on the change.
     Different(Verdict),
     /// The agreement is unknown.
     Unknown(Unknown),

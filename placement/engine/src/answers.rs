@@ -1,5 +1,5 @@
-//! Last decisions about demands, for a controller that starts too late to wait for them: any decision
-//! on a world with a change settles a demand that the change made due. A demand may be decided before
+//! Last decisions about demands. If a demand that a change made due was already decided on a world with
+//! that change, the controller takes that answer and does not decide again. A demand may be decided before
 //! it is created. That answer holds from the moment when the created demand is folded, if no other
 //! change was folded since the decision.
 
@@ -23,7 +23,7 @@ pub(crate) struct Answers {
     foreseen: Mutex<HashMap<String, Answer>>,
 }
 
-/// Result of a decision that is written.
+/// Result of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// Revision of the decided world, which has every change up to this revision.

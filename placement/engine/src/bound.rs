@@ -115,7 +115,7 @@ pub enum BindError {
     /// The writes were stored, and changed by others in the process.
     #[error("{}", .0.message)]
     Overruled(Box<Status>),
-    /// The engine does not answer in time.
+    /// The engine has no complete world for a decision.
     #[error(transparent)]
     Behind(#[from] Behind),
 }

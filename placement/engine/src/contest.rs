@@ -1,7 +1,7 @@
 //! Contests between two writers of one decision. Berth restores a decision that another program
 //! changed, but not for ever: two writers that undo each other's writes load the API server and leave
 //! no stable decision. After [`CORRECTIONS`], Berth leaves the demand alone until a user changes its
-//! spec or the configuration, binds it, or restarts Berth.
+//! spec or the configuration, binds it, or restarts Berth, or until the demand has the wanted clusters.
 
 mod undone;
 

@@ -44,7 +44,7 @@ pub struct Settings {
     /// The names of the dialects whose controllers run.
     pub dialects: Vec<&'static str>,
     /// The names of the running reconcilers. They carry out decisions and make none, so they do not
-    /// wait for the right to decide.
+    /// wait for the `gate`.
     pub reconcilers: Vec<&'static str>,
     /// Writes the decisions.
     pub committer: Arc<dyn Committer>,

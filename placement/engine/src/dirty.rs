@@ -58,8 +58,8 @@ pub struct Dirty {
     pub demands: MarkedSet<Key>,
     /// The targets, by cluster name, whose view may differ.
     pub targets: MarkedSet<Arc<str>>,
-    /// Revision of the last change that made a member of `decide` due; zero where all demands are due without
-    /// a change.
+    /// The members of `decide` are to be decided on a world with every change up to this revision. Zero where
+    /// all demands are due without a change.
     pub since: Revision,
 }
 
@@ -130,8 +130,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Waits until something changed and takes all marks. A batch without marks only advances
-    /// `through`.
+    /// Waits until something changed and takes all marks. A batch may have no marks.
     pub async fn next(&self) -> Batch {
         loop {
             if let Some(batch) = self.take() {

@@ -40,7 +40,7 @@ pub enum AlreadySet {
 }
 
 /// Observer of every change when it is folded, before any decision on it. The feeder calls it under a
-/// dialect's lock, so that it has to be quick. Objects of the initial load are not changes.
+/// dialect's lock, so that it has to be quick. Objects of a load are not changes.
 pub trait Witness: Send + Sync + 'static {
     /// Receives `change`, which was folded into the inventory of `dialect`, and its `consequences`.
     fn folded(&self, dialect: &'static str, change: &Change, consequences: &Consequences);
@@ -51,7 +51,8 @@ pub(crate) struct Slot {
     pub(crate) dialect: Arc<dyn Dialect>,
     pub(crate) reads: BTreeSet<GroupResource>,
     pub(crate) state: Mutex<State>,
-    /// Lock for bindings that lost a race, so that they try again one after the other and not all at once.
+    /// Lock for bindings that lost a race, and for bindings that begin meanwhile, so that they try one after
+    /// the other and not all at once.
     pub(crate) turn: tokio::sync::Mutex<()>,
     /// Lock that is held while a demand and its binding are created in one step, where other demands compete
     /// for the same places.

@@ -22,13 +22,13 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A dialect broke its contract.
+/// A dialect broke its contract, or the result of a plan is no longer needed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{demand}: {problem}")]
 pub struct Fault {
     /// The demand that was decided.
     pub demand: Key,
-    /// The broken part of the contract.
+    /// The broken part of the contract, or the reason why the plan ended.
     pub problem: String,
 }
 

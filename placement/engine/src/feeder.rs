@@ -67,7 +67,10 @@ impl Engine {
         for &resource in &resources {
             lists.insert(resource, self.source.list(resource, At::Latest).await?);
         }
-        let listed: BTreeMap<_, _> = lists.iter().map(|(&name, list)| (name, list.revision)).collect();
+        let listed: BTreeMap<_, _> = lists
+            .iter()
+            .map(|(&resource, list)| (resource, list.revision))
+            .collect();
         let after = listed.values().copied().min().unwrap_or(start);
         let newest = listed.values().copied().max().unwrap_or(start);
         let watch = self
@@ -132,7 +135,8 @@ impl Engine {
 struct ChangeTimes(HashMap<GroupResource, Duration>);
 
 impl ChangeTimes {
-    /// Folds `events` by `fold`, on another thread where it is expected to take long.
+    /// Folds `events` by `fold`. Where it is expected to take long, the other tasks of this thread move to
+    /// another thread.
     fn run(&mut self, events: &[Arc<Event>], fold: impl FnOnce()) {
         let resources: BTreeSet<GroupResource> =
             events.iter().map(|event| event.change.key.resource).collect();

@@ -40,9 +40,9 @@ struct ExpectedDemand {
 
 impl Engine {
     /// Decides `demand` of `dialect` as if `object` were stored already. Returns the decision, and the writes
-    /// for one step with the object. `None` where this is not possible in time, where the dialect does not
-    /// decide the object, or where other demands compete for the same places: such a demand is bound after it
-    /// is stored.
+    /// for one step with the object. `None` where this is not possible, or not in time, where the dialect
+    /// does not decide the object, or where the demand competes for places while other bindings do: such a
+    /// demand is bound after it is stored.
     pub async fn foresee(
         self: &Arc<Self>,
         committer: &dyn Committer,
@@ -103,7 +103,7 @@ impl Engine {
     }
 }
 
-/// Whether other demands compete for the resources of `commit`: counted capacity, or a changed object.
+/// Whether other demands may compete for the resources of `commit`: counted capacity, or a changed object.
 fn is_contested(commit: &Commit, demand: &Key) -> bool {
     let mut writes = commit.writes.iter();
     !commit.guards.is_empty() || writes.any(|write| write.key != *demand && write.base.is_some())

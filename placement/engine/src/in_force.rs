@@ -18,7 +18,8 @@ pub enum InForce {
     Nothing,
     /// The stored configuration, or the last valid one.
     Valid(Arc<Object>),
-    /// The stored configuration is invalid, and there was no valid one since this server started.
+    /// The stored configuration is invalid, and was never valid since it was created, or since this server
+    /// started.
     Unknown,
 }
 
@@ -32,7 +33,7 @@ impl InForce {
         }
     }
 
-    /// The `spec` of the configuration; null where the defaults apply.
+    /// The `spec` of the configuration; null where none is usable.
     #[must_use]
     pub fn spec(&self) -> &Value {
         self.object()

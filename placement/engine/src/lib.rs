@@ -3,8 +3,8 @@
 //! The engine watches a [`berth_storage::Source`], folds every change into one inventory per dialect, and
 //! decides on snapshots of the inventories. It knows no dialect by name, no HTTP and no kind; time comes from
 //! a [`berth_apimachinery::Clock`]. Start reading at [`engine`]; [`controller`] keeps decisions current;
-//! [`what_if`] decides on hypothetical worlds (reviews), and [`simulate`] on folders of objects; [`mod@plan`]
-//! computes the effect of a change, and [`mod@advice`] the changes that help.
+//! [`what_if`] decides on hypothetical worlds (reviews), and [`simulate`] on the objects of files;
+//! [`mod@plan`] computes the effect of a change, and [`mod@advice`] the changes that help.
 //!
 //! ```
 //! use std::sync::Arc;

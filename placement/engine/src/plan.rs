@@ -64,7 +64,7 @@ impl Plan {
     /// even if they are not due, and reported even if they do not change.
     ///
     /// # Errors
-    /// When the dialect breaks its contract.
+    /// When the dialect breaks its contract, or the result is no longer needed ([`budget::wanted`]).
     pub fn of(
         before: &Snapshot,
         world: &mut World,
@@ -78,7 +78,7 @@ impl Plan {
     /// other demands are decided as well, since the shown ones depend on them.
     ///
     /// # Errors
-    /// When the dialect breaks its contract.
+    /// As [`Plan::of`].
     pub fn of_some(
         before: &Snapshot,
         world: &mut World,
@@ -114,10 +114,10 @@ impl Plan {
         self.entries.extend(other.entries);
     }
 
-    /// Compares two worlds without due demands, for the demands of either that `shown` accepts.
+    /// Compares two worlds, without deciding due demands, for the demands of either that `shown` accepts.
     ///
     /// # Errors
-    /// When the dialect breaks its contract.
+    /// As [`Plan::of`].
     pub fn between(
         before: &Snapshot,
         after: &Snapshot,
@@ -176,7 +176,7 @@ impl Plan {
 /// Further facts about a demand at the end of a plan.
 #[derive(Default)]
 struct End<'a> {
-    /// Text of the decision that made the demand's place, or of the last decision.
+    /// Text of the last decision that wrote anything, or else of the first decision.
     decision_text: Option<&'a DecisionText>,
     /// Whether the entry was requested.
     requested: bool,

@@ -185,7 +185,7 @@ impl Book {
     }
 }
 
-/// Whether `step` can be merged into `last`: no cluster in between is lost, the step is not the end of a
+/// Whether `step` can be merged into `last`: no cluster in between is lost, neither step is the end of a
 /// decision, and both steps were observed, or neither.
 fn can_merge(last: &Step, step: &Step) -> bool {
     let (Some(former), Some(present)) = (&last.to, &step.to) else {

@@ -20,7 +20,8 @@ use serde::Deserialize;
 
 use self::notes::{Dues, Views};
 
-/// Longest time between a change and an observed decision that the change may have caused.
+/// Longest time between a change and an observed decision that the change may have caused. Only changes that
+/// made given decisions due, not all of a dialect, wait longer ([`MAX_WAIT`]).
 const MAX_DELAY: Duration = Duration::from_secs(10);
 /// Longest wait of a change for its decision.
 const MAX_WAIT: Duration = Duration::from_mins(10);
@@ -179,7 +180,7 @@ impl Causes {
     fn shown_to(&self, demand: &Key, change: &ObjectChange, more: u64) -> RecordCause {
         let cause = change.as_cause(more);
         let namespace = match demand.namespace.is_empty() {
-            // The demand is itself a namespace.
+            // The demand may itself be a namespace.
             true => &demand.name,
             false => &demand.namespace,
         };

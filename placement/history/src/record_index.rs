@@ -1,4 +1,4 @@
-//! Index of the records: their age, and the last record of each decision.
+//! Index of the records: their age and size, and the last record of each decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

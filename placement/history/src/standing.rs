@@ -13,7 +13,8 @@ use serde::de::Error as _;
 
 use super::reasons::Reasons;
 
-/// Highest number of clusters that a record names on each side. The counts are of all clusters.
+/// Highest number of clusters of each sort that a record names: joined, left, and on each side those that
+/// stay and those that are leaving. The counts are not limited.
 pub const SHOWN: usize = 50;
 
 /// State of a decision.
@@ -27,7 +28,8 @@ pub struct DecisionState {
     pub message: String,
     /// Number of bound clusters, without the clusters that the decision is leaving.
     pub cluster_count: usize,
-    /// The clusters, by name; in a record, the first [`SHOWN`].
+    /// The clusters, by name; in a record, the first [`SHOWN`] that stay, and the first [`SHOWN`] that are
+    /// leaving.
     pub clusters: Vec<RecordedCluster>,
     /// Numbers of targets that each reason refuses, where they are known. A record has the counts of both
     /// sides in one list.
@@ -206,7 +208,7 @@ impl Agreement {
 /// Subject and state of the Decision `object`.
 ///
 /// # Errors
-/// When `object` is not a Decision.
+/// When `object` is not a Decision with a status.
 pub fn read(object: &Object) -> Result<(About, DecisionState), serde_json::Error> {
     let Decision { spec, status } = object.view()?;
     let status = status.ok_or_else(|| serde_json::Error::missing_field("status"))?;

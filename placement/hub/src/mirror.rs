@@ -52,7 +52,7 @@ pub type Progress = BTreeMap<GroupResource, CopyProgress>;
 
 /// The running tasks that copy objects.
 pub struct Mirror {
-    /// Progress of the copies, with all changes.
+    /// Present progress of the copies.
     pub progress: watch::Receiver<Progress>,
     /// One task for each kind.
     pub tasks: Vec<JoinHandle<()>>,

@@ -17,7 +17,8 @@ const DEFAULT_DURATION: i64 = 15;
 #[derive(Debug, Default)]
 pub struct Renewals(BTreeMap<LeaseName, Renewal>);
 
-/// State of one Lease, with the time at which it was first seen with this renewTime.
+/// State of one Lease, with the time at which it was first seen with this renewTime. At the first check of a
+/// Lease, that is its renewTime, or the time of the check where that is earlier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Renewal {
     holder: String,

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
 
-/// One rule for each API group of `resources`, including their `subresources`.
+/// One rule for each API group of `resources`, including their `subresources`; of the core group, only the
+/// subresource `status`.
 #[must_use]
 pub fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str]) -> Vec<Value> {
     let groups: BTreeSet<&str> = resources.iter().map(|resource| resource.group).collect();
@@ -14,7 +15,7 @@ pub fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str
         names
             .flat_map(|resource| {
                 let own = std::iter::once(resource.resource.to_owned());
-                // Kubernetes' own kinds have other subresources that are not relevant here.
+                // Other subresources of core kinds are not relevant here.
                 let relevant = subresources
                     .iter()
                     .filter(|sub| !group.is_empty() || **sub == "status");

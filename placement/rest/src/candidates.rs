@@ -22,8 +22,8 @@ use super::names;
 use super::resolve::{About, ResolvedDemand, behind};
 use super::scheduling::decide;
 
-/// Highest number of pairs in an unfiltered list, and of decisions in a list of one target's candidates
-/// (docs/reference.md, "Candidates").
+/// Highest number of pairs in a list that selects neither a decision nor a target, and of decisions in a list
+/// of one target's candidates (docs/reference.md, "Candidates").
 pub(super) const MAX_PAIRS: usize = 10_000;
 /// Number of candidates between two checks whether the caller still waits for the answer.
 const CHECK_INTERVAL: usize = 64;

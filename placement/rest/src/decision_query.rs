@@ -86,7 +86,7 @@ impl DecisionQuery {
             })
     }
 
-    /// Errors about missing named objects. A selector that selects nothing is not an error.
+    /// Errors about missing named decisions. A selector that selects nothing is not an error.
     pub(super) fn missing(self) -> Vec<FieldError> {
         let missing = self.missing.into_iter();
         missing

@@ -2,8 +2,9 @@
 //!
 //! Fault points exist only in builds with debug assertions; no other build reads `BERTH_TEST_FAULT`.
 //! `BERTH_TEST_FAULT=before=3` ends the process, as `kill -9` would, when the third list of writes of a
-//! decision is about to be committed. `BERTH_TEST_FAULT=before=3,stepwise` commits each write of a list
-//! on its own, as etcd and a hub do, and counts writes.
+//! decision is about to be committed; a write at a [`point`] counts as a list.
+//! `BERTH_TEST_FAULT=before=3,stepwise` commits each write of a list on its own, as etcd and a hub do, and
+//! counts writes.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

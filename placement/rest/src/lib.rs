@@ -2,8 +2,8 @@
 //! and decisions, as resources.
 //!
 //! Targets and Decisions are projections that can be watched; candidates, reviews and the subresources
-//! `scheduling` and `binding` are computed at each request. Start reading at [`VirtualApi`]; the shapes are
-//! in `berth_scheduling_api`.
+//! `scheduling`, `advice` and `binding` are computed at each request. Start reading at [`VirtualApi`]; the
+//! shapes are in `berth_scheduling_api`.
 //!
 //! ```
 //! use std::sync::Arc;

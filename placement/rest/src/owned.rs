@@ -1,4 +1,4 @@
-//! The subresources of placeable objects, in addition to their virtual objects.
+//! The subresources of placeable objects and of their Decisions.
 
 use std::sync::Arc;
 

@@ -230,7 +230,7 @@ pub(crate) fn cluster_bindings(placed: &[PlacedCluster]) -> Vec<ClusterBinding> 
 /// State of a demand, in words.
 struct DemandPhase {
     phase: Phase,
-    /// Reason why the demand is not bound; empty where it is bound.
+    /// Reason why the demand is not bound, where the decision gives one; else empty.
     reason: String,
     message: String,
     rejections: Vec<RejectionCount>,

@@ -11,8 +11,8 @@ use berth_scheduling_api::{GROUP, VERSION};
 
 use super::own_places;
 
-/// Maximal number of checked rights, each of which may be a SubjectAccessReview; further rights count
-/// as missing.
+/// Maximal number of checked rights, each of which may be one or two SubjectAccessReviews; further rights
+/// count as missing.
 const CHECK_LIMIT: usize = 60;
 
 /// Records for each set whether the user of `call` may make it, and hides objects that the user may not read.

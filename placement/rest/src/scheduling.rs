@@ -70,7 +70,8 @@ impl SubresourceHandler for Scheduling {
     }
 }
 
-/// Warning that another scheduler decides `demand`, or contests the decision.
+/// Warning that another writer contests the decision on `demand`, or that another scheduler decides `demand`
+/// although its system is decided here.
 fn warning(engine: &Engine, snapshot: &Snapshot, demand: &Key) -> Option<String> {
     let dialect = snapshot.dialect.name();
     if let Some(text) = engine.contest(dialect, demand) {
@@ -153,14 +154,14 @@ impl Choice {
     }
 }
 
-/// A decision with every reason, in the form of its answer.
+/// A decision with the chosen parts, in the form of its answer.
 struct ExplainedDecision {
     snapshot: Snapshot,
     decision: Decision,
     places: Places,
     /// Writes of a binding, with the parts that the caller may see.
     writes: Vec<Value>,
-    /// Warning about another scheduler.
+    /// Warning about another scheduler or writer.
     warning: Option<String>,
     /// Advice, where it was requested.
     advice: Option<Value>,

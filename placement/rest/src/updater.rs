@@ -107,7 +107,7 @@ impl Updater {
         }
     }
 
-    /// Collects changes until a reader waits for them.
+    /// Collects changes until a reader waits for them, for [`GATHER_TIME`] at most.
     async fn gather(&self) {
         if self.projection.is_ready() {
             tokio::select! {

@@ -96,8 +96,8 @@ impl Holds {
     }
 }
 
-/// Removes the lists that are too old, and the oldest ones while the total exceeds the budget; returns the
-/// removed lists.
+/// Removes the lists that are too old, and the oldest ones while there are too many or their bytes exceed the
+/// budget; returns the removed lists.
 fn take_overdue(holds: &mut VecDeque<RevisionHold>, state: &State) -> Vec<RevisionHold> {
     let now = Instant::now();
     let mut dropped = Vec::new();

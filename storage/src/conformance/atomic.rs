@@ -70,7 +70,7 @@ pub async fn a_list_does_not_stand_in_its_own_way(store: Arc<dyn Store>) {
     assert!(matches!(result, Err(StoreError::Fenced { at, .. }) if at == store.revision()));
 }
 
-/// Checks that lists in one commit are independent.
+/// Checks that a refused list does not affect others that are applied at the same time.
 pub async fn a_refused_list_does_not_disturb_others(store: Arc<dyn Store>) {
     let writes = (0..50).map(|index| {
         let store = Arc::clone(&store);

@@ -19,7 +19,7 @@ use crate::error::StoreError;
 
 /// Magic bytes of every backup, with format and layout.
 pub const MAGIC: &[u8] = b"berth-backup/v1\n";
-/// Number of records in one transaction of a restore.
+/// Highest number of records in one transaction of a restore.
 const BATCH: usize = 1000;
 
 /// Contents of a backup.

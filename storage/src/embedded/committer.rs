@@ -113,8 +113,9 @@ impl Committer {
         fitting
     }
 
-    /// Restores the reserve once the disk has room for it. If deletions freed as much space in the file as
-    /// the reserve needs, the file is shrunk first. Smaller freed space is used only for new objects.
+    /// Restores the reserve once the disk has room for it. If it has none, but deletions freed as much space
+    /// in the file as the reserve needs, the file is shrunk. Smaller freed space is used only for new
+    /// objects.
     fn make_room(&mut self) {
         self.disk.reserve().hold();
         let reserve = self.disk.reserve().bytes();

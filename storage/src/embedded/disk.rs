@@ -158,8 +158,7 @@ impl Disk {
     /// Returns freed space of the file to the file system. Nothing else is written in the meantime.
     ///
     /// # Errors
-    /// `Unavailable` while the file is being read (for a backup, say): try again later. Otherwise as
-    /// [`Disk::write`].
+    /// `Unavailable` while a transaction of the file is open: try again later. Otherwise as [`Disk::write`].
     pub(crate) fn shrink(&mut self) -> Result<(), StoreError> {
         guarded(&self.file, || shrink(&self.file, &mut self.database))
     }

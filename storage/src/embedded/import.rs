@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::snapshot::Snapshot;
 use crate::stage::StagedChange;
 
-/// Number of objects in one transaction.
+/// Highest number of objects in one transaction.
 const BATCH: usize = 1000;
 
 /// Writes `snapshot` as a new database `file`, with the objects' own revisions and the snapshot's revision

@@ -77,7 +77,7 @@ pub(crate) struct LoadedObject {
 /// Loads all of `database`, whose file is `file`.
 ///
 /// # Errors
-/// `Corrupt`, with the record, when a check fails.
+/// `Corrupt`, with the record, when a check fails; `Sealed` when a record cannot be decrypted.
 pub(crate) fn load(
     file: &str,
     encryption: &Encryption,

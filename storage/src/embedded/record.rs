@@ -35,7 +35,7 @@ pub(crate) struct Record<'a> {
     pub(crate) crc: u32,
     /// Revision at which the object was written.
     pub(crate) revision: Revision,
-    /// The object's canonical JSON.
+    /// The object's canonical JSON, perhaps encrypted.
     pub(crate) json: &'a [u8],
 }
 

@@ -179,7 +179,7 @@ impl Rescue {
 /// Gives `file` a second, unused name, so that the file remains when another file gets the first name.
 ///
 /// # Errors
-/// When the name cannot be created in the folder.
+/// When the name cannot be created in the folder, or ten thousand such names are used.
 pub fn keep(file: &Path) -> Result<PathBuf, StoreError> {
     for number in 1..=10_000 {
         let name = suffixed(file, &format!(".before-{number}"));

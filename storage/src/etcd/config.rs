@@ -28,7 +28,7 @@ const PING: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs
 pub struct EtcdConfig {
     /// Client URLs of the members; one is used, and the others replace it when it fails.
     pub endpoints: Vec<String>,
-    /// Prefix of keys: `/berth`. Stores with different prefixes can share an etcd independently.
+    /// Prefix of keys, such as `/berth`. Stores with different prefixes can share an etcd independently.
     pub prefix: String,
     /// Path of the CA (PEM) that verifies the members' certificates; `None` means the system's roots.
     pub ca_file: Option<PathBuf>,

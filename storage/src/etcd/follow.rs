@@ -155,7 +155,7 @@ impl Reflector {
         Ok(())
     }
 
-    /// Returns the change of an event, unless it is already known or is not about an object.
+    /// Returns the change of an event, unless it is already published or is not about an object.
     fn change(&self, event: &etcd_client::Event) -> Option<Result<ObjectState, CorruptValue>> {
         let kv = event.kv()?;
         let revision = revision(kv.mod_revision());

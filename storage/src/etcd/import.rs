@@ -1,8 +1,8 @@
 //! Copies of a whole store into etcd, and from it.
 //!
 //! During a copy, the store is marked, and no server opens it. etcd numbers writes itself, so objects get new
-//! revisions, and no client may have seen a new revision before. So the copy begins with small writes, each
-//! of which raises etcd's revision by one, up to the revision of the source.
+//! revisions, which have to be above all revisions that clients know. So the copy begins with small writes,
+//! each of which raises etcd's revision by one, up to the revision of the source.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl EtcdStore {
     ///
     /// # Errors
     /// `Unavailable` when etcd does not answer or the store does not exist; `Unreadable` when a value is not
-    /// an object.
+    /// an object; `Sealed` when a value cannot be decrypted.
     pub async fn export(config: &EtcdConfig) -> Result<Snapshot, StoreError> {
         let link = Link::new(config)?;
         let layout = Layout::new(&config.prefix, &config.encryption);
@@ -112,7 +112,8 @@ impl EtcdStore {
         import.put(import.layout.store(), Marker::written(false)).await
     }
 
-    /// Reverts a copy into the store of `config`: no server opens the store, and the next import starts over.
+    /// Marks the copy into the store of `config` as incomplete: no server opens the store, and the next
+    /// import starts over.
     ///
     /// # Errors
     /// `Unavailable` when etcd does not answer.

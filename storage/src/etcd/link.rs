@@ -50,7 +50,7 @@ struct Member {
 /// Reason why a call failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// No member answered in time; the outcome of the call is unknown.
+    /// The outcome of the call is unknown, for example because no answer came in time.
     Unknown(String),
     /// The call certainly had no effect, and may be retried.
     NotTaken(String),
@@ -60,7 +60,7 @@ pub(crate) enum Failure {
     Compacted,
     /// The request is larger than etcd accepts.
     TooLarge,
-    /// A retry would fail again: access denied, or an invalid request.
+    /// A retry would fail again: access denied, an invalid request, or a full database.
     Final(String),
 }
 

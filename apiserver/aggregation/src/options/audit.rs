@@ -191,7 +191,7 @@ impl Webhook {
         parts.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
         config.cluster_url = Uri::from_parts(parts).map_err(|problem| unusable(problem.to_string()))?;
         config.read_timeout = Some(PATIENCE);
-        // The rate of batches is limited in the buffer, so the client does not limit it.
+        // The buffer sends a failed batch again, so the client does not.
         let client = berth_client::connect(config).map_err(|problem| unusable(problem.to_string()))?;
         Ok(Self { client, path })
     }

@@ -69,7 +69,7 @@ impl DelegationArgs {
         files.into_iter().any(Option::is_some)
     }
 
-    /// Whether the ConfigMap extension-apiserver-authentication is read.
+    /// Handling of the ConfigMap extension-apiserver-authentication.
     #[must_use]
     pub fn lookup(&self) -> Lookup {
         if self.authentication_skip_lookup {

@@ -1,4 +1,4 @@
-//! Description of a program: its name, and the groups that it serves.
+//! Description of a program: its name and version, its groups, and its rules about writes.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use crate::registration::Service;
 
 /// Priority of the groups among those of other servers, as in k8s.io/sample-apiserver.
 const GROUP_PRIORITY: i32 = 1000;
-/// Priority of a group's first version; each further version has one less.
+/// Priority of a group's first version; each further version has one less, but at least 1.
 const VERSION_PRIORITY: usize = 20;
 
-/// A program: its name, its groups, and its rules about writes.
+/// A program: its name and version, its groups, and its rules about writes.
 pub struct Program {
     pub(super) name: String,
     pub(super) groups: Vec<Group>,

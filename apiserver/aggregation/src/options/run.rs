@@ -25,16 +25,16 @@ const DOMAIN: &str = "berth.dev";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The hub cannot be reached, or does not let the server read the trusted CAs.
+    /// The hub cannot be reached, or its trusted CAs cannot be used.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// Flags name files that cannot be used.
+    /// Flags about trust cannot be used.
     #[error(transparent)]
     Given(#[from] GivenError),
     /// The audit log cannot be opened as the flags configure it.
     #[error(transparent)]
     Audit(#[from] AuditArgsError),
-    /// The folder of certificates cannot be used.
+    /// The folder of certificates, or the serving certificate, cannot be used.
     #[error(transparent)]
     Certificates(#[from] CertsError),
     /// Two groups of the program conflict.
@@ -91,7 +91,7 @@ impl Options {
     /// Starts to serve `program`: when this returns, the server answers requests.
     ///
     /// # Errors
-    /// When the hub, a file or the port cannot be used.
+    /// When the hub, a file or the port cannot be used, or two groups of the program conflict.
     pub async fn start(self, program: Program) -> Result<RunningServer, RunError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let folder = Arc::new(Folder::open(&self.serving.cert_dir, clock.now())?);

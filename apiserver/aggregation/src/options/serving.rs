@@ -67,7 +67,7 @@ impl ServingArgs {
     /// Reads the serving certificate, or issues one from the CA in `folder` for `names`.
     ///
     /// # Errors
-    /// When files cannot be read, or the certificate does not match the key.
+    /// When files cannot be read, the certificate does not match the key, or no certificate can be issued.
     pub fn certificate(
         &self,
         folder: &Arc<Folder>,

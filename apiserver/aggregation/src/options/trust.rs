@@ -83,8 +83,8 @@ impl TrustArgs {
     /// Returns the trust of a server without a hub: in the CAs of `folder` and in those of the flags.
     ///
     /// # Errors
-    /// When a CA file cannot be read, a header name is invalid, or a CA is both for users and for front
-    /// proxies.
+    /// When a CA file cannot be read, a header name is invalid, or one CA is both for users and for front
+    /// proxies of any name.
     pub fn beside_own(&self, folder: &Folder) -> Result<Trust, GivenError> {
         let client = pool(folder.ca(), self.client_ca_file.as_deref())?;
         let front_proxy = pool(folder.front_proxy(), self.requestheader_client_ca_file.as_deref())?;

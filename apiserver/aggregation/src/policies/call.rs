@@ -34,7 +34,7 @@ impl Caller {
     /// Prepares calls of `hook`. Nothing is sent yet.
     ///
     /// # Errors
-    /// The invalid field of the webhook's `clientConfig`.
+    /// The problem of the webhook's `clientConfig`, or of the system's CAs.
     pub(super) fn new(hook: &Hook, services: &kube::Client) -> Result<Self, String> {
         let (uri, resolver) = match &hook.endpoint {
             Endpoint::Url(url) => (url.clone(), Resolver::Dns),

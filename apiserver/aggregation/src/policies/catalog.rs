@@ -87,7 +87,7 @@ impl HubPolicies {
     /// not serve has none.
     ///
     /// # Errors
-    /// When the hub does not list the policies within a minute.
+    /// When the hub does not list the policies or bindings of one kind within a minute.
     pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>, HubError> {
         let mut tasks = Vec::new();
         for (index, (_, plural)) in KINDS.into_iter().enumerate() {

@@ -18,7 +18,7 @@ use super::Policies;
 use super::conditions::Verdict;
 use super::prepared::PreparedWebhook;
 
-/// Highest number of rounds that evaluate conditions again after access reviews.
+/// Highest number of evaluations of a webhook's conditions for one call, with access reviews in between.
 const MOST_ROUNDS: usize = 64;
 
 /// Domain of kube-apiserver's audit annotations about mutating webhooks.

@@ -141,7 +141,7 @@ fn take(
     }
 }
 
-/// The name of a configuration and its relevant parts.
+/// The name of an object, and its content; of the metadata only the name.
 fn entry(object: &DynamicObject) -> Option<(String, Arc<Value>)> {
     let name = object.metadata.name.clone()?;
     let mut value = object.data.clone();

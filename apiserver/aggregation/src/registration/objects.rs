@@ -40,7 +40,7 @@ pub(super) enum ObjectState {
 }
 
 impl RegisteredObject {
-    /// The object that `template` describes; `None` when its kind has no caBundle.
+    /// The object that `template` describes; `None` when its kind has no caBundle, or it has no name.
     pub(super) fn of(template: Value, manager: &str, sources: &Sources) -> Option<Self> {
         let kinds = [
             "APIService",

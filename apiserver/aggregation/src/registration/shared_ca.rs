@@ -61,7 +61,8 @@ impl SharedCa {
         }
     }
 
-    /// Reads the Secret. Creates it where it is missing, unless another server is faster.
+    /// Reads the Secret. Creates the Secret, or a CA in it, where it is missing, unless another server is
+    /// faster.
     pub(super) async fn open(&self, now: Timestamp) -> Result<SecretSnapshot, RegistrationError> {
         for _ in 0..ATTEMPTS {
             let found = self.secrets.get_opt(&self.options.secret).await;

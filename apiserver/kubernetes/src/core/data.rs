@@ -1,4 +1,4 @@
-//! Common rules of ConfigMaps and Secrets: keys, sizes and immutability.
+//! Common rules of ConfigMaps and Secrets: keys, encodings, sizes and immutability.
 
 use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, Engine as _};

@@ -241,7 +241,8 @@ pub(crate) fn finalize_step(current: &Object, finalizers: Vec<Value>) -> Result<
     })
 }
 
-/// The subresource `namespaces/<name>/finalize`: the only way to change spec.finalizers.
+/// The subresource `namespaces/<name>/finalize`: the only way for clients to change spec.finalizers
+/// after the create.
 pub struct Finalize {
     store: Arc<dyn Store>,
 }

@@ -34,7 +34,7 @@ fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, (String, String)> {
         .map_err(|problem| (problem.path().to_string(), problem.inner().to_string()))
 }
 
-/// Name of the value that serde found, without its content: `string`, `integer`.
+/// Type of the value that serde found, such as `string` or `integer`; empty if the problem is not the type.
 fn kind_of(problem: &str) -> String {
     let found = problem.strip_prefix("invalid type: ").unwrap_or_default();
     found.split([' ', ',']).next().unwrap_or_default().to_owned()

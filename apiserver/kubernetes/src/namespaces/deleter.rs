@@ -1,7 +1,8 @@
 //! Deletes the content of terminating namespaces, then the namespaces.
 //!
-//! The deleter follows the changes of the store: a namespace is checked when its deletion begins, and
-//! whenever an object in it is created or removed. A timer only repeats writes that the store could not do.
+//! The deleter follows the changes of the store: a terminating namespace is checked whenever it changes, and
+//! whenever an object in it is created or removed. A timer only repeats writes that the store could not do,
+//! and deletions of objects in use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -246,8 +247,8 @@ fn condition(condition_type: &str, holds: bool, reason: &str, message: &str) -> 
     json!({"type": condition_type, "status": status, "reason": reason, "message": message})
 }
 
-/// Sets the conditions in the status, each with the time of its last change; returns whether anything
-/// changed.
+/// Sets the conditions in the status, each with the time at which it last became true or false; returns
+/// whether anything changed.
 fn set_conditions(object: &mut Value, conditions: &[Value], now: &str) -> bool {
     let Some(status) = value::object_mut(object, "status") else {
         return false;

@@ -1,5 +1,5 @@
 //! Kubernetes' admission plugin NamespaceLifecycle: no object is created in a missing or terminating
-//! namespace, and the default namespaces cannot be deleted.
+//! namespace, and `default`, `kube-public` and `kube-system` cannot be deleted.
 //!
 //! A create is stored only while its namespace is unchanged since the create was judged. So the deleter
 //! of a terminating namespace finds every object that will ever be in it.

@@ -59,7 +59,7 @@ impl Scalar {
         }
     }
 
-    /// Decodes the value to JSON; `None` where the bytes have no value (Go's zero time).
+    /// Decodes the value to JSON; `None` where the bytes have no value (Go's zero time, empty JSON).
     ///
     /// # Errors
     /// When the bytes have another form.

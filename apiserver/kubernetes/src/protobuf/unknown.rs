@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::table::{Count, Field, Form, Message, TABLE};
 
-/// Limit of the length of all reported paths together, in bytes: field names can be long, and occur in many
-/// paths.
+/// Total length of the reported paths, in bytes, at which further fields are only counted: field names can be
+/// long, and occur in many paths.
 const MOST_TEXT: usize = 64 * 1024;
 
 /// The first `most` fields of `object` that its message does not have, and that `before` does not have at the

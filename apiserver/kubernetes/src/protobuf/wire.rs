@@ -7,7 +7,7 @@ use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_va
 pub(super) enum Wire<'a> {
     Varint(u64),
     Bytes(&'a [u8]),
-    /// A value of fixed length, which no field of Kubernetes has.
+    /// A value of fixed length, which no field of the table has.
     Fixed,
 }
 

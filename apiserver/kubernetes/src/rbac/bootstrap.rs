@@ -427,8 +427,8 @@ async fn ensure_role(store: &Arc<dyn Store>, clock: &dyn Clock, role: &Bootstrap
     conflict.map_or(Ok(()), Err)
 }
 
-/// The stored role with the missing rules added; `None` when no rule is missing, or the role must stay
-/// unchanged.
+/// The stored role with the missing rules added; `None` when no rule is missing, the role must stay
+/// unchanged, or the rules cannot be compared.
 fn with_missing_rules(stored: &Value, role: &Bootstrap) -> Option<Value> {
     if stored["metadata"]["annotations"][AUTOUPDATE] == "false" {
         return None;

@@ -25,7 +25,7 @@ pub(crate) struct UncoveredRules {
     /// The first missing parts, as rules with one verb, one group, one resource and at most one name, or with
     /// one verb and one path.
     pub(crate) rules: Vec<PolicyRule>,
-    /// Whether further parts may be missing.
+    /// Whether further parts are missing.
     pub(crate) more: bool,
 }
 

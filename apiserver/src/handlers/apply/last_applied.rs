@@ -31,8 +31,8 @@ pub(super) fn foreign(cx: &Cx<'_>, live: &Value, conflicts: Vec<Conflict>) -> Ve
     remaining.filter(|conflict| !conflict.paths.is_empty()).collect()
 }
 
-/// The configuration that kubectl applied on the client side; `None` if it is not in the version of the
-/// request.
+/// The configuration that kubectl applied on the client side; `None` if there is none, if another client
+/// makes this write, or if the configuration is not in the version of the request.
 fn last_applied(cx: &Cx<'_>, live: &Value) -> Option<Value> {
     let before: Value = serde_json::from_str(annotation(cx, live)?).ok()?;
     (before["apiVersion"] == *cx.served.api_version && before.is_object()).then_some(before)
@@ -44,8 +44,8 @@ fn annotation<'a>(cx: &Cx<'_>, live: &'a Value) -> Option<&'a str> {
     (cx.manager == KUBECTL && !text.is_empty()).then_some(text)
 }
 
-/// Replaces the annotation with the applied configuration, without an owner. The annotation is removed if all
-/// annotations together become too large.
+/// Replaces an existing annotation with the configuration that kubectl applies now, without an owner. The
+/// annotation is removed if all annotations together become too large.
 pub(super) fn keep(cx: &Cx<'_>, live: &Value, config: &Value, applied: &mut Value) {
     if annotation(cx, live).is_none() {
         return;

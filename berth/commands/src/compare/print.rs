@@ -10,7 +10,7 @@ use crate::args::CompareOutput;
 use crate::plan::print::escaped;
 use crate::terminal::{self, Cell, indented, shown};
 
-/// Highest number of clusters that a row names.
+/// Highest number of clusters that a row names from each list.
 const NAMES_LIMIT: usize = 3;
 
 const HEADINGS: [&str; 6] = [
@@ -159,8 +159,8 @@ fn first_names(sides: &[ContestedCluster], count: usize) -> String {
     }
 }
 
-/// Text about the first cluster of each side. It is empty if the sides agree, and the reason if the
-/// comparison is unknown.
+/// Text about the first cluster of each side, the first resizes and the known difference. It is empty if the
+/// sides agree, and the reason if the comparison is unknown.
 fn explanation(entry: &Entry) -> String {
     match entry.agreement {
         Agreement::Same => String::new(),

@@ -247,7 +247,7 @@ fn cause_and_actor(record: &RecordSpec) -> (String, String) {
                 (namespace, name) => format!("{namespace}/{name}"),
             };
             let by = match shown(&cause.field_manager).as_str() {
-                // The user is unknown.
+                // The field manager is unknown.
                 "" | "unknown" => String::new(),
                 manager => format!(" with {manager}"),
             };
@@ -278,7 +278,7 @@ fn moment(record: &RecordSpec) -> String {
     format!("{}Z", seconds.replace('T', " "))
 }
 
-/// Time for which records are stored.
+/// Number of stored records, the time for which they are stored, and the storage.
 fn retention(status: &HistoryStatus) -> String {
     let each = status.per_decision;
     if each == 0 {

@@ -23,7 +23,8 @@ pub struct Entry {
 pub struct Changes {
     /// The entries, in order: files, then drained clusters, then deleted objects.
     pub entries: Vec<Entry>,
-    /// Objects of kinds that no system reads, and unknown fields, in words.
+    /// Objects of kinds that no system reads, configuration files of programs, and unknown and duplicate
+    /// fields, in words.
     pub notes: Vec<String>,
     /// Documents that cannot be read, which are set aside.
     pub aside: Vec<String>,

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use crate::args::SimulateOutput;
 use crate::terminal::{self, Cell};
 
-/// Highest number of clusters that a row names.
+/// Highest number of names from one list: of the clusters in a cell, and of the decisions in the note about
+/// unsettled decisions.
 const NAMES_LIMIT: usize = 3;
 
 const HEADINGS: [&str; 6] = ["DECISION", "KIND", "VERDICT", "LEAVES", "GETS", "WHY"];

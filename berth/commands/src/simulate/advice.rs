@@ -1,5 +1,4 @@
-//! Output of advice: edit by edit, each with the number of clusters that it makes fit, the largest
-//! number first.
+//! Output of advice: edit by edit, each with the clusters that it makes fit.
 
 use std::io::{self, Write};
 
@@ -7,9 +6,9 @@ use serde_json::Value;
 
 use crate::terminal::{self, indented, shown};
 
-/// Number of edits that are listed one by one.
+/// Highest number of edits that are listed without their commands.
 const EDITS: usize = 6;
-/// Number of clusters of an edit that are named.
+/// Highest number of clusters of an edit that are named.
 const NAMES_LIMIT: usize = 3;
 
 /// An edit, and the clusters that then fit.
@@ -213,9 +212,9 @@ fn print_edit(
 /// Sentences about the owners of changes that are not the user's.
 fn owners(set: &Value) -> Vec<String> {
     let mut sentences = Vec::new();
-    let other_owner = list(set, "changes").iter().map(owner).max().unwrap_or_default();
+    let farthest_owner = list(set, "changes").iter().map(owner).max().unwrap_or_default();
     let is_forbidden = set["allowed"] == false;
-    match (other_owner, is_forbidden) {
+    match (farthest_owner, is_forbidden) {
         (0, false) => {}
         (0, true) => sentences.push("you may not change all of it".to_owned()),
         (1, _) => sentences.push("an administrator has to change it".to_owned()),
@@ -225,7 +224,7 @@ fn owners(set: &Value) -> Vec<String> {
     sentences
 }
 
-/// Reasons why no edit helps, each with its number of clusters.
+/// Notes about rejections, each with the number of these rejections.
 fn notes(targets: &[Value]) -> Vec<(String, usize)> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for target in targets {

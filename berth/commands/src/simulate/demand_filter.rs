@@ -1,5 +1,5 @@
 //! Requested demands: the demands in the namespace of `-n`, or the one demand that `--for
-//! KIND/[NAMESPACE/]NAME` names. The kind has any form that kubectl accepts.
+//! KIND/[NAMESPACE/]NAME` names.
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::{Dialect, names};
@@ -36,7 +36,8 @@ impl DemandFilter<'_> {
 /// accepted in any case, singular or plural, with or without their group.
 ///
 /// # Errors
-/// When not exactly one demand matches. The message names two of several matches, or existing demands.
+/// When `text` has another form, or not exactly one demand matches. The message names two of several matches,
+/// or existing demands.
 pub(super) fn find(simulation: &Simulation, text: &str, within: Option<&str>) -> Result<One, String> {
     let (kind, namespace, name) = parts(text)?;
     let aside = simulation.aside().iter();

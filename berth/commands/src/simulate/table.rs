@@ -150,7 +150,7 @@ fn headline(demand_outcome: &DemandOutcome<'_>) -> String {
     format!("{subject}: {phrase}")
 }
 
-/// `create placementdecisions.cluster.open-cluster-management.io ns/p-decision-1`.
+/// `would create placementdecisions.cluster.open-cluster-management.io ns/p-decision-1`.
 fn write_line(planned: &Planned) -> String {
     let key = &planned.key;
     let mut resource = key.resource.resource.to_owned();

@@ -66,7 +66,7 @@ struct ClusterAnswer {
     current: Vec<Value>,
     /// The requests that could use the cluster and do not have it.
     candidates: Vec<Value>,
-    /// Moves that a drain of the cluster would cause; the refusal if the caller may not plan a drain.
+    /// Moves that a drain of the cluster would cause, or the server's refusal to plan the drain.
     plan: Result<Value, String>,
 }
 
@@ -149,7 +149,7 @@ async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswe
     })
 }
 
-/// The items at `path`; empty if the caller may not read them.
+/// The items at `path`; empty if the caller may not read them, or the server does not have them.
 async fn readable_items(source: &Source, path: &str) -> Result<Vec<Value>> {
     match source.client.send(Method::GET, path, None).await? {
         Ok(list) => Ok(items(list)),

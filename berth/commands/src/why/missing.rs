@@ -82,7 +82,7 @@ impl Question<'_> {
     async fn other_namespace(&self) -> Option<String> {
         let namespace = &self.namespaced().next()?.namespace;
         let path = format!("/api/v1/namespaces/{namespace}");
-        // Without a server, only namespaces that have objects or may be read are known.
+        // Within this process, only the namespaces that were read are known.
         let answer = self.client.send(Method::GET, &path, None).await.ok()?;
         if self.is_within || answer.err()?.code != 404 {
             return None;
@@ -200,8 +200,8 @@ fn subject(words: &[String]) -> String {
 }
 
 /// Returns the error about `refusals`, which the server answered for the places that `words` may mean, with
-/// the missing right. Of several refusals, only the refusal in the object's own namespace is reported: the
-/// other refusals concern decisions of other systems.
+/// the missing right. Of several refusals, only one is reported: the first about a place in a namespace, or
+/// else the first.
 pub async fn refused(
     client: &Client,
     words: &[String],

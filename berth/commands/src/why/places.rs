@@ -102,7 +102,7 @@ pub fn places(
     Ok(if is_named { scoped(places, false) } else { places })
 }
 
-/// The cluster-scoped places, or the places in one namespace; all places if none of them fits.
+/// The cluster-scoped places, or the places in namespaces; all places if none has this scope.
 fn scoped(places: Vec<Place>, is_cluster_scoped: bool) -> Vec<Place> {
     let has_scope = |place: &&Place| place.namespace.is_empty() == is_cluster_scoped;
     let fitting: Vec<Place> = places.iter().filter(has_scope).cloned().collect();
@@ -115,8 +115,8 @@ pub fn within<'a>(words: &'a [String], dialects: &[Arc<dyn Dialect>], catalog: &
     split(words, dialects, catalog).1
 }
 
-/// The words for the object, and the namespace before them. A first word that is a kind, or similar to a
-/// kind, is not a namespace.
+/// The words for the object, and the namespace if the words name one. In `WORD/NAME`, a first word that is a
+/// kind, or similar to a kind, is not a namespace.
 fn split<'a>(
     words: &'a [String],
     dialects: &[Arc<dyn Dialect>],

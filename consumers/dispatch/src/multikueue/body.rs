@@ -16,7 +16,8 @@ pub(super) fn applied_version(workload: &Value) -> Option<&str> {
     owned::entry(workload)?["apiVersion"].as_str()
 }
 
-/// The apply configuration that nominates `names` for `workload`, in the version from [`applied_version`].
+/// The apply configuration that nominates `names` for `workload`, in the version in which
+/// `workload` was read (see [`applied_version`]).
 ///
 /// # Errors
 /// When the managed fields of `workload` cannot be read.

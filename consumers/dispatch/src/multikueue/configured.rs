@@ -13,7 +13,7 @@ pub(super) const LIMIT: usize = 10;
 /// The dispatcher that the configuration in the ConfigMap `map` names; `None` where Kueue itself dispatches.
 ///
 /// # Errors
-/// When the ConfigMap has no configuration.
+/// When the ConfigMap has no configuration, or the configuration is not YAML.
 pub(super) fn dispatcher(map: &Value) -> Result<Option<String>, String> {
     let text = map["data"][KEY]
         .as_str()

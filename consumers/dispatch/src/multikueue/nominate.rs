@@ -21,8 +21,9 @@ pub(super) struct Place {
     score: Option<i64>,
 }
 
-/// The clusters of the Decision `decision`, the highest score first. Clusters with equal scores, or without
-/// scores, are in the decision's own order. A cluster that the decision is leaving does not count.
+/// The clusters of the Decision `decision`, the highest score first. Clusters with equal scores are in the
+/// decision's own order, and so are all clusters if one of them has no score. A cluster that the decision is
+/// leaving does not count.
 ///
 /// # Errors
 /// When the decision is not bound, or has no clusters.
@@ -74,7 +75,7 @@ pub(super) struct NominationFacts<'a> {
     pub(super) config: &'a str,
     /// The existing MultiKueueClusters of the MultiKueueConfig, in its order.
     pub(super) workers: &'a [Worker],
-    /// Namespace of Kueue's objects and of the ClusterProfiles for Kueue.
+    /// Namespace of Kueue's configuration and of the ClusterProfiles for Kueue.
     pub(super) namespace: &'a str,
     /// Highest number of clusters that Kueue accepts.
     pub(super) limit: usize,

@@ -31,8 +31,9 @@ pub(super) fn status(workload: &Value) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// The members of `fields` with their values in `value`; `None` if `value` has none of them. A member without
-/// members below it is copied with its whole value.
+/// The members of `fields` with their values in `value`; `None` if `value` has none of them, except that an
+/// object or a list that is a member itself (`.`) is empty then. A member without members below it is copied
+/// with its whole value.
 fn part(fields: &Map<String, Value>, value: &Value) -> Result<Option<Value>, String> {
     let is_member = fields.contains_key(".");
     if fields.keys().all(|key| key == ".") {

@@ -15,7 +15,7 @@ use super::dispatcher::Dispatcher;
 use super::read::{self, Trouble};
 use super::{DECISION, Place, Servers};
 
-/// Number of Workloads that are handled at once.
+/// Highest number of Workloads that are handled at once.
 const PARALLEL: u16 = 8;
 /// Delays before a failed attempt is repeated: after a conflict, and after another error.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));

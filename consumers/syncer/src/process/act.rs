@@ -1,7 +1,7 @@
 //! Execution of one step: its requests, and their outcome.
 //!
-//! Every write has the resourceVersion and the uid of the object on which it was decided. A write that was
-//! decided on an old state is refused, and decided again.
+//! Every write of an existing object has the uid of the object on which it was decided, and every update
+//! also its resourceVersion. An update that was decided on an old state is refused, and decided again.
 
 use anyhow::{Result, anyhow, bail};
 use berth_apimachinery::{Status, StatusReason};
@@ -33,7 +33,8 @@ impl Hands {
     /// Carries out `plan` for `key`, an object of `kind`. The watches of both sides show the effect.
     ///
     /// # Errors
-    /// When a write was refused, or no server answered. In both cases the key has to be planned again.
+    /// When a write was refused, a server did not answer, the step is blocked, or a copy still exists that
+    /// should be gone. The key then has to be planned again.
     pub(super) async fn make(&self, kind: &SyncedKind, key: &Key, plan: Plan) -> Result<()> {
         let Plan { step, down } = plan;
         let upstream_path = format!("{}/{}", kind.collection(&key.namespace), key.name);
@@ -121,7 +122,8 @@ impl Hands {
         check_answer(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?)
     }
 
-    /// Takes over the existing object at `path` as the copy, unless it belongs to another owner.
+    /// Takes over the existing object at `path` as the copy, unless it belongs to another workload cluster,
+    /// or is a namespace that this syncer does not manage.
     async fn take_over(&self, key: &Key, path: &str, copy: &Value) -> Result<()> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,

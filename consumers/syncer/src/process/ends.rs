@@ -66,7 +66,7 @@ impl Ends {
 
 impl Ends {
     /// The hub and the name of the WorkloadCluster, by which copies of earlier registrations are recognized.
-    /// `None` where the syncer may not read the hub's identity.
+    /// `None` where the syncer may not read the hub's identity, or there is none.
     ///
     /// # Errors
     /// When the hub does not answer, or answers with 429 or 5xx.

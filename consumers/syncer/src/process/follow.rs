@@ -21,7 +21,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from
 pub(super) enum Observations {
     /// A list begins.
     Begin,
-    /// An object was added or changed.
+    /// An object was listed, added or changed.
     Object(Arc<Value>),
     /// The list is complete: objects that are not in it do not exist any more.
     End,
@@ -122,7 +122,8 @@ impl Reflector {
         self.out.send(observation).await.is_ok()
     }
 
-    /// The object as JSON, with apiVersion and kind, which items of some lists lack.
+    /// The object as JSON, with apiVersion and kind, which items of some lists lack. `None` where it has no
+    /// form in JSON.
     fn value(&self, object: DynamicObject) -> Option<Arc<Value>> {
         match serde_json::to_value(&object) {
             Ok(mut value) => {

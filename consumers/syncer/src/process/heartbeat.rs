@@ -64,6 +64,7 @@ enum ReportOutcome {
     Replaced,
     /// The WorkloadCluster was changed in between.
     Outdated(String),
+    /// The hub refused the request, or did not answer.
     Lost(String),
 }
 
@@ -75,11 +76,11 @@ impl Heart<'_> {
         let mut last: Option<String> = None;
         loop {
             let cluster_answer = self.check_cluster(interval).await;
-            let view = match &cluster_answer {
+            let outcome = match &cluster_answer {
                 Ok(()) => self.send().await,
                 Err(problem) => self.report_unreachable(problem).await,
             };
-            let problem = match (view, cluster_answer) {
+            let problem = match (outcome, cluster_answer) {
                 (ReportOutcome::Replaced, _) => return,
                 (ReportOutcome::Lost(problem) | ReportOutcome::Outdated(problem), _) => {
                     Some(format!("the heartbeat did not arrive: {problem}"))

@@ -1,4 +1,5 @@
-//! Resources that are synced: the kinds that the view describes in its discovery documents.
+//! Resources that are synced: the kinds that the view describes in its discovery documents, or those of them
+//! that `--resources` names.
 
 use anyhow::{Context, Result};
 use berth_client::Client;
@@ -51,7 +52,7 @@ impl SyncedKinds {
         self.kinds.iter().skip(1).map(SyncedKind::name).collect()
     }
 
-    /// The kinds `found` in a view; where `only` has names, only the named kinds.
+    /// The kinds `found` in a view; where `only` has names, only the named kinds and Namespace.
     fn of(found: Vec<SyncedKind>, only: &[String]) -> Result<Self> {
         let (namespaces, mut rest): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|kind| kind.name() == "namespaces");
@@ -68,10 +69,10 @@ impl SyncedKinds {
     }
 }
 
-/// The kinds that `view` serves; where `only` has names, only the named kinds.
+/// The kinds that `view` serves; where `only` has names, only the named kinds and Namespace.
 ///
 /// # Errors
-/// When the view does not answer, or shows no namespaces.
+/// When the view does not answer or refuses, or shows no namespaces.
 pub(super) async fn discover(view: &kube::Client, only: &[String]) -> Result<SyncedKinds> {
     let view = Client::new(view.clone());
     let mut versions = vec!["v1".to_owned()];

@@ -20,9 +20,9 @@ use tokio::sync::mpsc;
 use super::kinds::SyncedKind;
 use super::mirrors::{At, Key, NAMESPACES, place};
 
-/// Longest and shortest interval between searches while copies are found.
+/// Longest and shortest pause after a search that failed or had a result.
 const PERIODS: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1));
-/// Interval between searches without results.
+/// Pause after a search without a result.
 const CLEAN: Duration = Duration::from_mins(10);
 
 /// A copy of an earlier registration.

@@ -12,7 +12,7 @@ use super::mirrors::Key;
 
 /// Highest number of problems of a sort that are named in the condition.
 const MAX_NAMED: usize = 3;
-/// Longest text of one error in the condition, in characters.
+/// Longest text of one error in the condition, in characters, without the ellipsis.
 const MAX_CHARS: usize = 300;
 
 /// The problem of one object.
@@ -165,8 +165,8 @@ impl Problems {
     }
 }
 
-/// The first of `texts`, and the number of the rest; `None` where there are none. `all` is the number
-/// of texts.
+/// The first [`MAX_NAMED`] of `texts`, and the number of the rest; `None` where there are none. `all` is the
+/// number of texts.
 fn listed(texts: impl Iterator<Item = String>, all: usize) -> Option<String> {
     let mut first: Vec<String> = texts.take(MAX_NAMED).collect();
     if all > first.len() {
@@ -175,7 +175,7 @@ fn listed(texts: impl Iterator<Item = String>, all: usize) -> Option<String> {
     (!first.is_empty()).then(|| first.join(", "))
 }
 
-/// The first [`MAX_CHARS`] characters of `text`.
+/// The first [`MAX_CHARS`] characters of `text`, with an ellipsis if there are more.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -1,4 +1,4 @@
-//! Queue of keys: each key is in the queue at most once, is worked on by one task at a time, and is
+//! Queue of keys: each key is ready at most once, is worked on by one task at a time, and after failures is
 //! tried again with growing delays.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -50,8 +50,8 @@ impl Queue {
         }
     }
 
-    /// Records a failed attempt at `key`. The delay before the next attempt grows with each failure. Returns
-    /// the number of failures.
+    /// Records a failed attempt at `key`. The delay before the next attempt grows with each failure, up to
+    /// the longest of [`DELAYS`]. Returns the number of failures in a row.
     pub(super) fn failed(&mut self, key: Key, now: Instant) -> u32 {
         self.running.remove(&key);
         self.again.remove(&key);

@@ -26,7 +26,7 @@ use super::work::Work;
 const BACKLOG: usize = 1024;
 /// Interval at which the view of the hub is compared with the synced resources.
 const REVIEW: Duration = Duration::from_secs(30);
-/// Time for steps to complete after the signal to stop.
+/// Time for running steps to complete at the end of a session.
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// Reason why a session ended.
@@ -49,7 +49,7 @@ impl<'a> Session<'a> {
     /// Reads the identity of the syncer and the resources to sync from the hub.
     ///
     /// # Errors
-    /// When the hub does not answer, or does not know the WorkloadCluster.
+    /// When the hub does not answer or refuses, does not know the WorkloadCluster, or shows no namespaces.
     pub(super) async fn begin(args: &'a SyncerArgs, ends: &'a Ends) -> Result<Self> {
         let cluster = ends.hub.get(&heartbeat::path(&ends.target)).await?;
         let registration = ends.registration().await?;
@@ -84,7 +84,7 @@ impl<'a> Session<'a> {
     /// Syncs until `stop`, or until the WorkloadCluster was replaced or the kinds to sync have changed.
     ///
     /// # Errors
-    /// When a task of the session panicked.
+    /// When a step panicked.
     pub(super) async fn run(self, stop: &CancellationToken) -> Result<End> {
         let (out, mut observations) = mpsc::channel(BACKLOG);
         let mut following = self.follow(&out);
@@ -149,8 +149,8 @@ impl<'a> Session<'a> {
         found
     }
 
-    /// Sends heartbeats, and ends when the session has to start over. The reflectors in `_following` run
-    /// until then.
+    /// Sends heartbeats, and ends when the session has to start over. `_following` has the running reflectors
+    /// and the search.
     async fn alive(&self, _following: &mut JoinSet<()>, problems: &Mutex<Problems>) -> &'static str {
         let resources = self.synced.names();
         let interval = self.args.heartbeat_interval;

@@ -45,7 +45,7 @@ pub(super) struct Work {
     /// Objects that the hub does not show and that have a copy of an earlier registration, with the time at
     /// which the copy was first found.
     leftovers: HashMap<Key, Instant>,
-    /// Time for which copies of earlier registrations are left alone.
+    /// Time for which copies of earlier registrations are left alone if the hub does not show their objects.
     patience: Duration,
     /// Copies that will be removed.
     removals: HashMap<Key, Leftover>,
@@ -75,7 +75,7 @@ impl Work {
         }
     }
 
-    /// Whether all readable objects are known, so that syncing can begin.
+    /// Whether all readable objects are known. Heartbeats are sent only while this is so.
     pub(super) fn is_under_way(&self) -> bool {
         let problems = self.problems.lock();
         self.mirrors.are_known(|kind, side| problems.is_lost(kind, side))
@@ -127,7 +127,7 @@ impl Work {
         self.leftovers = since;
     }
 
-    /// Plans the writes for `key`. A copy from an earlier registration whose object the hub still does not
+    /// Plans the step for `key`. A copy from an earlier registration whose object the hub still does not
     /// show gets the mark of this registration. It is then removed like every marked object that the hub does
     /// not show.
     fn plan(&mut self, key: &Key) -> Option<Plan> {

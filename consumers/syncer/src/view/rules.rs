@@ -23,7 +23,7 @@ pub(super) struct Term {
     pub(super) cluster: Arc<str>,
     /// First revision of the period.
     pub(super) since: Revision,
-    /// Cancelled when the view is replaced.
+    /// Cancelled when the view is dropped.
     pub(super) ended: CancellationToken,
 }
 

@@ -46,8 +46,8 @@ pub enum Lack {
     },
 }
 
-/// The cause for which `decision` has no target, or no further ones. `None` if targets would fit, if no
-/// target is in scope, or if the filters did not run.
+/// The cause for which `decision` has no target, or no further ones. `None` if targets would fit, if every
+/// target in scope is picked (or none is in scope), or if the filters did not run.
 #[must_use]
 pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     let solved = &decision.solved;

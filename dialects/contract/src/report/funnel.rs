@@ -8,7 +8,8 @@ use super::wire::FunnelStep;
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 
-/// Refusals by one filter with the same wording: their number, and the first of them.
+/// Refusals by one filter for one reason: their number, and the first of them. Refusals for one reason are in
+/// several groups where [`Words::alike`](crate::Words::alike) tells their sentences apart.
 struct Group<'a> {
     targets: i64,
     first: &'a Rejection,
@@ -46,8 +47,7 @@ pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<Funne
     filters.map(step).collect()
 }
 
-/// The first refusal of every target, in groups of one wording. Consecutive targets mostly have the same
-/// refusal.
+/// The first refusal of every target, in groups. Consecutive targets mostly have the same refusal.
 fn grouped<'a>(inventory: &dyn Inventory, decision: &'a Decision) -> Vec<Group<'a>> {
     let of_one_target = |one: &Rejection, next: &Rejection| one.candidate == next.candidate;
     let refused = decision.solved.rejections.chunk_by(of_one_target);

@@ -87,8 +87,8 @@ fn spec(old: &Value, new: &Value, problems: &mut Vec<String>) {
 }
 
 /// Adds problems of changed metadata. The rollout may change only its own finalizer, which keeps a binding
-/// while there is work on the cluster. If the binding is being deleted, KubeFleet's own scheduler also
-/// removes the finalizer that it has in common with Berth's.
+/// while there is work on the cluster. Once the binding is being deleted, any finalizer may change, since
+/// KubeFleet's own scheduler removes the finalizer that it has in common with Berth's.
 fn metadata(old: &Value, new: &Value, problems: &mut Vec<String>) {
     for name in differing(old, new) {
         if SERVER_FIELDS.contains(&name) {

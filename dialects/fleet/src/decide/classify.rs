@@ -16,7 +16,7 @@ pub(super) type ByCandidate<'a> = Vec<(Ix, &'a Arc<BindingRecord>)>;
 
 /// The bindings of a placement by class.
 pub(super) struct Classes<'a> {
-    /// Bindings that are being deleted, and are ignored.
+    /// Bindings that are being deleted, which only lose the scheduler's finalizer.
     pub(super) deleting: Vec<&'a Arc<BindingRecord>>,
     /// Bindings that are Unscheduled already, and are restored if their cluster is picked.
     pub(super) unscheduled: ByCandidate<'a>,

@@ -104,10 +104,10 @@ pub(super) fn score(standing: &CandidateRank) -> ClusterScore {
     }
 }
 
-/// The decisions in the status: first selected clusters by their recorded scores, then feasible clusters
-/// that ranked too low, also by scores, then refused clusters by name, with all refusals. For PickFixed,
-/// missing clusters are in the order of the policy. The API allows 1,000 decisions in all, and KubeFleet
-/// lists 20 unselected clusters.
+/// The decisions in the status: first selected clusters in the order of [`Selection::recorded`], then
+/// feasible clusters that ranked too low, by scores, then refused clusters by name, with all refusals. For
+/// PickFixed, the unselected clusters are those of [`missing`]. The API allows 1,000 decisions in all. Except
+/// for PickFixed, at most 20 unselected clusters are listed, as in KubeFleet.
 pub(super) fn listed(
     fleet: &Fleet,
     placement: &Key,
@@ -201,8 +201,8 @@ fn refused(cluster_name: String, reason: String) -> ClusterDecision {
     }
 }
 
-/// The unselected clusters that a PickFixed policy names: first ineligible ones, then clusters that do not
-/// exist.
+/// The unselected clusters that a PickFixed policy names: first those that exist, then those that do not,
+/// both in the order of the policy.
 fn missing(names: &[Arc<str>], selection: &Selection, words: &Words<'_>) -> Vec<ClusterDecision> {
     let known = names
         .iter()

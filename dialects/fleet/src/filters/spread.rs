@@ -62,7 +62,8 @@ impl Extremes {
         }
     }
 
-    /// The change of the skew if a domain with `count` clusters gets one more.
+    /// The change of the skew if a domain with `count` clusters gets one more: 1 if all counts are equal,
+    /// also with a single domain.
     fn change(self, count: u32) -> i32 {
         if self.largest == self.smallest {
             1

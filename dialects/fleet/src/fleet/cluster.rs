@@ -167,7 +167,7 @@ impl Cluster {
         }
     }
 
-    /// The properties that differ from `old`.
+    /// The names of the properties whose quantities differ from `old`.
     pub(crate) fn changed_properties<'a>(&'a self, old: &'a Self) -> Vec<&'a str> {
         let differs = |name: &&Arc<str>| self.properties.get(*name) != old.properties.get(*name);
         let mut names: Vec<&str> = self

@@ -27,7 +27,7 @@ pub(crate) struct PlacementRecord {
     pub(crate) raw: Option<PlacementPolicy>,
     /// The compiled policy, or the reason why it cannot be compiled.
     pub(crate) policy: Arc<Result<Policy, String>>,
-    /// Number of old snapshots that are kept.
+    /// Number of snapshots that are kept, including the current one.
     pub(crate) history: usize,
     /// The conditions in the status.
     pub(crate) conditions: Vec<Condition>,
@@ -47,8 +47,7 @@ pub(crate) fn shown_in(placement: &Placement) -> Option<Arc<str>> {
 }
 
 impl PlacementRecord {
-    /// Parses a placement and compiles its policy, unless the policy has not changed since the former
-    /// record.
+    /// Parses a placement, and compiles its policy if it differs from the policy of the former record `old`.
     ///
     /// # Errors
     /// The reason why the object cannot be parsed.

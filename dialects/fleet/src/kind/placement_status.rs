@@ -1,5 +1,5 @@
-//! ClusterResourcePlacementStatus: the copy of a ClusterResourcePlacement's status in its namespace
-//! (docs/systems/fleet.md, "Status in a namespace").
+//! ClusterResourcePlacementStatus: the copy of a ClusterResourcePlacement's status in the namespace that it
+//! selects (docs/systems/fleet.md, "Status in a namespace").
 
 use std::sync::LazyLock;
 

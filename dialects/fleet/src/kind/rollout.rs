@@ -1,5 +1,6 @@
-//! The fields of a placement about its rollout, in spec and status. They are declared as in the system's own
-//! definitions, so that an exported object can be applied again. Decisions do not read these fields.
+//! The fields of placements and bindings about the rollout, in spec and status. They are declared as in the
+//! system's own definitions, so that an exported object can be applied again. Decisions do not read these
+//! fields.
 
 #![expect(dead_code, reason = "the types give the schema; nothing is read into them")]
 

@@ -79,7 +79,8 @@ fn version(gardener: Option<&Gardener>) -> &str {
     gardener.map_or("", |gardener| gardener.version.as_str())
 }
 
-/// The problem if the regions of the seeds are further apart than the ConfigMap with the distances allows.
+/// The problem if the regions of the seeds are further apart than the ConfigMap with the distances allows, or
+/// their distance is not known.
 fn distance(fleet: &Fleet, from: &Row, to: &Row, wants: &Wants) -> Option<String> {
     let [from_region, to_region] = [from, to].map(|row| row.record.seed.spec.provider.region.as_str());
     let reason = match fleet.apart(wants, from_region, to_region) {

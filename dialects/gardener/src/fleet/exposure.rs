@@ -33,7 +33,7 @@ impl Exposure {
 }
 
 /// Adds the requirements of the ExposureClass that the raw Shoot `new` names to this Shoot. Returns
-/// contradictions as errors. The kind refuses values of a wrong type.
+/// contradictions, or a missing class, as errors. The kind refuses values of a wrong type.
 pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
     let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) else {
         return Vec::new();

@@ -19,7 +19,7 @@ type Distances = Result<BTreeMap<String, i64>, String>;
 pub(crate) struct RegionMap {
     /// The names of the profiles to which the distances apply.
     profiles: Vec<String>,
-    /// The distances, by the region of the shoot.
+    /// The distances, by the region from which they are measured.
     regions: BTreeMap<String, Distances>,
     /// Longest distance of a live migration, or the reason why it cannot be parsed.
     limit: Result<i64, String>,
@@ -109,7 +109,7 @@ pub(crate) enum RegionDistance<'a> {
     NoMap,
     /// The ConfigMap lacks the distance.
     Unknown(&'a str),
-    /// The ConfigMap cannot be parsed, for this reason.
+    /// The limit or the distances in the ConfigMap cannot be parsed, for this reason.
     Unreadable(&'a str, &'a str),
     /// This distance is above this limit.
     Far(&'a str, i64, i64),
@@ -155,7 +155,8 @@ impl Fleet {
         })
     }
 
-    /// Reason why the distances from the region of `wants` cannot be parsed; `None` where they can.
+    /// Reason why the distances from the region of `wants` cannot be parsed; `None` where they can, or there
+    /// are none.
     pub(crate) fn distances_problem(&self, wants: &Wants) -> Option<String> {
         let (name, map) = self.region_map(wants)?;
         let problem = map.regions.get(&wants.region)?.as_ref().err()?;

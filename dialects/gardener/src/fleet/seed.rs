@@ -29,7 +29,8 @@ pub(crate) struct Row {
 pub(crate) struct SeedRecord {
     pub(crate) object: Arc<Object>,
     pub(crate) seed: Seed,
-    /// The labels that scheduling uses, which include name, provider type and region.
+    /// The labels that scheduling uses, which include provider type, region, and the names of this seed and
+    /// of the seed that hosts it.
     pub(crate) labels: Labels,
 }
 

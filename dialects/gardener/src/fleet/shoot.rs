@@ -26,7 +26,7 @@ pub(crate) struct Record {
     pub(crate) deleting: bool,
 }
 
-/// The requirements of a shoot on its seed. Shoots with equal requirements get equal decisions.
+/// The requirements of a shoot on its seed. A waiting shoot is decided again when they change.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wants {
     /// The namespace of the shoot.
@@ -75,7 +75,7 @@ pub(crate) struct Wants {
     pub(crate) tolerations: Vec<Toleration>,
     /// The labels that the seed must have.
     pub(crate) selector: Selector,
-    /// The allowed provider types of the seed; if empty, the profile decides.
+    /// The provider types of the seed selector; empty if it names none.
     pub(crate) provider_types: Vec<String>,
 }
 

@@ -219,8 +219,8 @@ pub(crate) fn minor_version(text: &str) -> Option<(u32, u32)> {
     Some((number()?, number()?))
 }
 
-/// Validates a label key: an optional DNS subdomain and `/`, then at most 63 letters, digits, `-`, `_` and
-/// `.`.
+/// Validates a label key: an optional DNS subdomain and `/`, then a name, which is a label value that is not
+/// empty.
 pub(crate) fn label_key(key: &str) -> Result<(), String> {
     let name = match key.split_once('/') {
         Some((prefix, name)) => {

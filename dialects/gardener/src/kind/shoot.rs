@@ -76,7 +76,7 @@ impl Kind for ShootKind {
         };
         let namespace = text(new, "/metadata/namespace");
         let mut errors = rules::check(&shoot, &namespace);
-        // A binding sets the seed's ranges, which the scheduler has checked.
+        // A binding sets the seed's ranges, which the filter of networks has checked.
         let ranges = |value: &Value| value.pointer("/spec/networking").cloned();
         let ranges_change = matches!(write.via, Via::Create | Via::Update)
             && write.old.is_none_or(|old| ranges(old) != ranges(new));

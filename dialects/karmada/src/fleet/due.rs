@@ -40,7 +40,7 @@ pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster
 }
 
 /// The affinity that limits the clusters of `record`: the affinity of the observed group, or else of the
-/// first group. `None` matches every cluster.
+/// first group. `None` if nothing limits the clusters, or there is no placement.
 fn limiting_affinity(record: &Record) -> Option<&Affinity> {
     let policy = record.policy.as_ref()?;
     let observed = &record.status.scheduler_observed_affinity_name;

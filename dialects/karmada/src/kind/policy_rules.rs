@@ -168,7 +168,7 @@ fn terms(placement: &Placement, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Adds the errors of a group's name, which must differ from earlier names.
+/// Adds the errors of the name of a group or of an overflow affinity, which must differ from `names`.
 fn name<'a>(name: &'a str, path: &str, names: &mut BTreeSet<&'a str>, errors: &mut Vec<FieldError>) {
     let path = format!("{path}.affinityName");
     if let Err(problem) = validate_label_key(name) {

@@ -41,8 +41,8 @@ pub(crate) struct Facts {
     pub(crate) unschedulable: bool,
     /// The instant from which namespaces must leave; [`Timestamp::MAX`] without an eviction.
     pub(crate) evict_after: Timestamp,
-    /// Whether the cluster is being deleted. No filter tests this; it only affects the sentences of
-    /// refusals.
+    /// Whether the cluster is being deleted. No filter refuses a cluster for this; it only makes other
+    /// refusals final.
     pub(crate) deleting: bool,
     /// The number of the cluster's set of locations.
     pub(crate) locations: u32,

@@ -19,7 +19,7 @@ pub(crate) struct Record {
     pub(crate) disabled: bool,
     /// Whether the namespace is being deleted.
     pub(crate) deleting: bool,
-    /// Whether the condition is missing, or does not agree with annotation and labels.
+    /// Whether annotation and labels result in a condition that is not stored.
     condition_differs: bool,
     /// Whether the namespace has the condition.
     pub(crate) has_condition: bool,
@@ -112,8 +112,8 @@ impl Record {
             let (before, after) = (&old.reading.placement.0, &self.reading.placement.0);
             let foreign = |(place, state)| {
                 let from = before.get(place).copied();
-                let legal = [Actor::PlacementController, Actor::NamespaceController];
-                !legal.into_iter().any(|actor| may(actor, from, state))
+                let actors = [Actor::PlacementController, Actor::NamespaceController];
+                !actors.into_iter().any(|actor| may(actor, from, state))
             };
             let kept = after.iter().map(|(place, state)| (place, Some(*state)));
             let removed = before

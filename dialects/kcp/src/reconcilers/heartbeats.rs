@@ -18,7 +18,7 @@ pub(super) struct Heartbeats {
 
 impl Heartbeats {
     /// Returns `cluster` with the URL of its syncer's view (`status.virtualWorkspaces`); `None` if it has
-    /// the URL already.
+    /// the URL already, or the URL is not known.
     fn with_view_url(&self, cluster: &Value, name: &str) -> Option<Value> {
         let targets = self.targets_url.as_ref()?;
         let views = json!([{"url": format!("{targets}/{name}.{DIALECT}/proxy")}]);
@@ -51,8 +51,8 @@ impl Reconciler for Heartbeats {
         vec![WORKLOAD_CLUSTERS]
     }
 
-    /// The key of a workload cluster that is new, so that its heartbeats are awaited from now on, or whose
-    /// status does not agree with its heartbeats and name.
+    /// The key of a workload cluster whose heartbeats are awaited for the first time, or from an earlier
+    /// instant than before, or whose status does not agree with its heartbeats and name.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let since = |object: Option<&Object>| object.and_then(|object| awaited_since(object.value()));
         let (old, new) = (since(change.old.as_deref()), since(change.new.as_deref()));

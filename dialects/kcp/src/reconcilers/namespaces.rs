@@ -44,7 +44,8 @@ impl Reconciler for Namespaces {
         vec![NAMESPACES]
     }
 
-    /// The keys of namespaces whose metadata changed, or whose workload cluster was added or removed.
+    /// The keys of namespaces that need a write, and whose metadata changed or whose workload cluster was
+    /// added or removed.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         if change.key.resource == NAMESPACES {
             let due = outline_differs(change) && Self::has_work(&change.key, context);

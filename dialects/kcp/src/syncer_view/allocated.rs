@@ -46,7 +46,7 @@ pub(super) fn remove_allocated(copy: &mut Value) {
             if headless {
                 spec.insert("clusterIP".to_owned(), "None".into());
             }
-            // The default policy is not copied, since a cluster of the other IP family cannot have it.
+            // The default policy is not copied: each cluster sets its own default.
             if spec
                 .get("ipFamilyPolicy")
                 .is_some_and(|policy| policy == "SingleStack")

@@ -70,7 +70,7 @@ impl Record {
 
 /// Top-level fields that a record does not list.
 const NO_CONTENT: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
-/// Fields of the metadata that each server sets itself.
+/// Fields of the metadata that are not copied, since each server has its own.
 const SERVERS_OWN: [&str; 10] = [
     "uid",
     "resourceVersion",

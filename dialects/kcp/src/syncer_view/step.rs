@@ -13,7 +13,7 @@ use crate::names::PROBLEM;
 pub enum Step {
     /// No step: both sides are up to date.
     Rest,
-    /// No step until another object changes.
+    /// No step while this reason to wait holds.
     Wait(SyncerWait),
     /// Write this object with the syncer's finalizer upstream, before anything is created downstream.
     Hold(Value),
@@ -54,7 +54,7 @@ impl Step {
 pub enum SyncerWait {
     /// Coordination controllers still hold the object on this cluster.
     SoftFinalizers,
-    /// The downstream namespace does not exist yet.
+    /// The downstream namespace does not exist yet, or is being deleted.
     Namespace,
     /// The downstream object is being deleted.
     Removal,
@@ -178,7 +178,7 @@ pub fn namespace_next(syncer: &Owner, up: Option<&Value>, down: Option<&Value>, 
         )),
         (Some(_), Some(down)) if is_leaving(down) => Step::Wait(SyncerWait::Removal),
         (Some(up), Some(down)) => {
-            // The locator identifies the namespace even if its label is lost.
+            // The update also restores the locator, which identifies the namespace if its label is lost.
             let expected = syncer.namespace_copy(crate::edit::name(up));
             brought_up_to_date(&expected, down).map_or(Step::Rest, Step::Update)
         }

@@ -27,11 +27,11 @@ pub(crate) struct Taints {
     /// The clusters with taints.
     tainted: Arc<Bits>,
     known: Interner,
-    /// The lists by number, from 1 on.
+    /// The numbered lists. In `numbers`, the number of a list is its index plus 1.
     lists: imbl::Vector<Arc<[Taint]>>,
 }
 
-/// Taints of one cluster, with their compared fields.
+/// The taints of one cluster: the number of its list, if the list is numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClusterTaints {
     /// The cluster has no taints.

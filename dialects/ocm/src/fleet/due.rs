@@ -84,8 +84,8 @@ fn namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<Item = &
         .map(|(_, namespace)| namespace)
 }
 
-/// The placements affected by a change of a cluster: placements with a binding to its old or new sets, if the
-/// change matters to them.
+/// The placements affected by a change of a cluster: placements in the namespaces that bind one of its old or
+/// new sets, if the change matters to them.
 pub(super) fn cluster(
     fleet: &Fleet,
     name: &Arc<str>,
@@ -150,7 +150,8 @@ pub(super) fn scores(fleet: &Fleet, cluster: &Arc<str>, resource: &Arc<str>) -> 
     reach.due(fleet)
 }
 
-/// Whether the status of `placement` lists the PlacementDecision named `decision`.
+/// Whether the status of `placement` lists the PlacementDecision named `decision`; false if the placement is
+/// being deleted.
 pub(super) fn lists(fleet: &Fleet, placement: &Key, decision: &str) -> bool {
     fleet.placements.get(placement).is_some_and(|record| {
         let groups = record.status.decision_groups.iter();

@@ -1,4 +1,4 @@
-//! Folding one change: parse the object once, edit the records, update the columns, return the due demands.
+//! Folding one change: parse the object once, edit the records, update the columns, return the consequences.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `metav1.Condition`, as in the status of every kind.
+//! `metav1.Condition`, an element of `status.conditions`.
 
 use std::borrow::Cow;
 

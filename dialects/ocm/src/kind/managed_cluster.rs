@@ -316,7 +316,7 @@ fn url_errors(new: &Value) -> Vec<FieldError> {
     urls.collect()
 }
 
-/// Whether `url` is `https://` with a host, optionally followed by a port and a path.
+/// Whether `url` is `https://` with a host, optionally followed by a port, a path, a query and a fragment.
 fn is_https(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("https://") else {
         return false;

@@ -2,8 +2,8 @@
 //!
 //! The rules refuse writes that would make the placement Misconfigured later, or that are known to break
 //! schedulers (docs/systems/ocm.md, "Placement spec"). OCM's API has none of these rules, so such
-//! placements exist in files and on hubs, where they are Misconfigured. Invalid expressions are accepted
-//! here as in OCM, and the scheduler reports the compiler's message.
+//! placements exist in files and on hubs, where most of them are Misconfigured. Invalid expressions are
+//! accepted here as in OCM, and the scheduler reports the compiler's message.
 
 use std::collections::BTreeMap;
 
@@ -32,9 +32,8 @@ pub(super) fn errors(spec: &PlacementSpec) -> Vec<FieldError> {
     errors
 }
 
-/// Fields of `spec` without effect, or with another effect than they seem to have, each with its real
-/// effect. These are fields that no release of OCM reads, and values that Berth refuses in writes but that
-/// files and hubs may have.
+/// A sentence about each field of `spec` without effect. These are fields that no release of OCM reads, and
+/// values that Berth refuses in writes but that files and hubs may have.
 pub(crate) fn without_effect(spec: &PlacementSpec) -> Vec<String> {
     let mut list = Vec::new();
     let constraints = &spec.spread_policy.spread_constraints;
@@ -162,7 +161,7 @@ fn groups(strategy: &GroupStrategy, errors: &mut Vec<FieldError>) {
         selectors(&selector.label_selector, &selector.claim_selector, &path, errors);
     }
     if let Some(size) = &strategy.clusters_per_decision_group
-        && !refused_by_schema(size)
+        && !is_judged_by_schema(size)
         && let Err(problem) = GroupSize::parse(size)
     {
         errors.push(FieldError::invalid(
@@ -173,9 +172,8 @@ fn groups(strategy: &GroupStrategy, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Whether the schema already refuses `size`. It does not refuse numbers and texts of digits that are out of
-/// range.
-fn refused_by_schema(size: &Value) -> bool {
+/// Whether the schema alone judges `size`. It does not judge the range of numbers and of texts of digits.
+fn is_judged_by_schema(size: &Value) -> bool {
     match size {
         Value::Number(_) => false,
         Value::String(text) => text.starts_with('0') || !text.bytes().all(|byte| byte.is_ascii_digit()),

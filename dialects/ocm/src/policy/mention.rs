@@ -22,8 +22,7 @@ pub(crate) enum Mention {
 }
 
 impl Mention {
-    /// The parts that differ between two versions of a cluster, apart from the parts that every decision
-    /// reads.
+    /// [`Mention::Anything`], and the labels and claims that differ between two versions of a cluster.
     pub(crate) fn of_difference(old: &Cluster, new: &Cluster) -> Vec<Self> {
         let labels = changed(old.labels(), new.labels()).map(|key| Self::Label(key.into()));
         let claims = changed(&old.claims, &new.claims).map(|name| Self::Claim(name.into()));

@@ -1,5 +1,5 @@
 //! The writes of ClusterRequests and Clusters for which a hub must call the webhook: writes that change the
-//! granted Cluster, or the finalizers of the scheduler or of requests.
+//! grant (Cluster and phase), or the finalizers of the scheduler or of requests.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

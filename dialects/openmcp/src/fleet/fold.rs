@@ -268,7 +268,7 @@ impl Fleet {
         }
     }
 
-    /// The place that a new Cluster for the request would have.
+    /// The place that a new Cluster for the request would have, without a random name.
     fn plan(&self, record: &Record) -> Option<Place> {
         let mapping = self.mapping(record)?;
         let meta = record.object.meta();
@@ -276,8 +276,8 @@ impl Fleet {
         Some(Place::new(mapping.home(meta.namespace()), &name))
     }
 
-    /// Applies a configuration. If it is invalid, the last valid one stays in force; if there was none,
-    /// no request is decided.
+    /// Applies a configuration. If it is invalid, the configuration in force stays; without one, no request
+    /// gets a Cluster.
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let before = (self.config.clone(), self.config_problem.clone(), self.choice);
         self.unusable.forget(key);

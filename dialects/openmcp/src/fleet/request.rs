@@ -36,7 +36,7 @@ pub(crate) enum Operation {
     Reconcile,
 }
 
-/// The requirements of a request. Two versions of a request with equal requirements get equal decisions.
+/// The requirements of a request. A change of them may make the request due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wants {
     /// The purpose.

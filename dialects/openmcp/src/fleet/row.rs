@@ -13,7 +13,7 @@ use crate::names::{DELETE_LABEL, USE_FINALIZER};
 /// Facts that every decision reads, contiguous in memory.
 #[derive(Clone)]
 pub(crate) struct Row {
-    /// Data for sentences, views and writes only.
+    /// The object, which filters do not read.
     pub(crate) record: Arc<ClusterRecord>,
     /// The facts for the filters.
     pub(crate) facts: Facts,

@@ -132,7 +132,7 @@ impl Draft {
             && self.text.shares(&object.text)
     }
 
-    /// Whether draft and `object` differ only in the revision and the managed fields.
+    /// Whether draft and `object` differ only in the revision and in the content of the managed fields.
     #[must_use]
     pub fn same_but_managed(&self, object: &Object) -> bool {
         // Managed fields come before the revision.
@@ -148,8 +148,9 @@ impl Draft {
             && parts(self.text.own(), &self.spans) == parts(object.text.own(), &object.spans)
     }
 
-    /// Returns the object for the answer to a dry run: without a revision, and without
-    /// `metadata.resourceVersion`, which a client could mistake for the version of a stored object.
+    /// Returns the object as it is before it is stored, such as for the answer to a dry run: without a
+    /// revision, and without `metadata.resourceVersion`, which a client could mistake for the version of a
+    /// stored object.
     #[must_use]
     pub fn unstored(&self) -> Object {
         const FIELD: &str = ",\"resourceVersion\":\"";

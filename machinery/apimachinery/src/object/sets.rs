@@ -14,7 +14,7 @@ const LEAST: usize = 64;
 const MOST: usize = 16 * 1024;
 /// Number of parts of the pool, so that lookups rarely wait for each other.
 const PARTS: usize = 16;
-/// Capacity that a part of the pool keeps when most of its sets are removed.
+/// Least capacity that a part of the pool keeps when most of its sets are removed.
 const ROOM: usize = 64;
 
 /// Finds the shared sets in `bytes`, as ranges. `managed` is the range of the list of managed fields.
@@ -56,9 +56,9 @@ impl Deref for Set {
 
 impl Drop for Set {
     fn drop(&mut self) {
-        // Two references remain: this one, and the reference of the pool. If two copies are dropped at the
-        // same time, each may see the reference of the other. The set is then removed when the pool needs
-        // room.
+        // If two references remain, they are mostly this one and the reference of the pool. If two copies are
+        // dropped at the same time, each may see the reference of the other. The set is then removed when the
+        // pool needs room.
         if Arc::strong_count(&self.0) == 2 {
             let hash = POOL.hasher.hash_one(&*self.0);
             POOL.part(hash).forget(hash, &self.0);
@@ -66,7 +66,7 @@ impl Drop for Set {
     }
 }
 
-/// Pool of all sets that any object has.
+/// Pool of the shared sets of all objects.
 struct SetPool {
     hasher: RandomState,
     parts: [Mutex<Part>; PARTS],

@@ -72,7 +72,6 @@ fn visit(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
 fn below(schema: &Value, step: &str, path: &mut String, found: &mut Vec<(String, String)>) {
     let length = path.len();
     path.push_str(step);
-    // A definition describes `metadata` as an object without fields; the server checks metadata in any case.
     visit(schema, path, found);
     path.truncate(length);
 }

@@ -68,8 +68,8 @@ pub(crate) struct Node {
     pub(crate) preserve: bool,
     pub(crate) items: Option<Arc<Self>>,
     pub(crate) list: ListType,
-    /// Whether duplicates are allowed for every list type. In ObjectMeta, the type only describes the merging
-    /// of lists.
+    /// Whether duplicates are allowed for every list type. In ObjectMeta, and with `uniqueItems: false`, the
+    /// type only describes the merging of lists.
     pub(crate) may_repeat: bool,
     pub(crate) pattern: Option<Pattern>,
     pub(crate) length: Size,

@@ -19,8 +19,9 @@ const MOST_UNKNOWN: usize = 100;
 /// A parsed value with its errors.
 #[derive(Debug)]
 pub struct ReadValue<T> {
-    /// The value without parts that have a wrong type or an unsupported value: such a field is absent, and
-    /// such a list element is replaced by an empty value, so that the indexes of the other elements stay.
+    /// The value without parts that have a wrong type or an unsupported value: such a field counts as absent,
+    /// and such a list element is replaced by its first choice or an empty value, so that the indexes of the
+    /// other elements stay.
     pub value: T,
     path: String,
     errors: Vec<FieldError>,
@@ -184,7 +185,7 @@ fn fits(node: &Node, value: &Value) -> bool {
     validate::has_type(node.kind, value) && node.choices.as_ref().is_none_or(chosen)
 }
 
-/// Removes the parts of `value` that do not fit `node`.
+/// Removes the fields below `value` that do not fit `node`, and replaces such elements of lists.
 fn mend(node: &Node, value: &mut Value) {
     match value {
         Value::Object(fields) => fields.retain(|name, field| {

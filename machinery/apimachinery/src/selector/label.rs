@@ -56,8 +56,8 @@ pub struct LabelError(pub Vec<LabelProblem>);
 impl fmt::Display for LabelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.0.iter().enumerate() {
-            let comma = if index == 0 { "" } else { "; " };
-            write!(f, "{comma}{problem}")?;
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{problem}")?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::{Operator, Requirement, Selector, SelectorError};
 enum Token<'a> {
     Name(&'a str),
     Symbol(&'static str),
-    /// An unknown operator, such as `=!`.
+    /// A special character that begins no symbol.
     Unknown(&'a str),
     End,
 }

@@ -53,7 +53,7 @@ fn hasher(key: &str) -> DefaultHasher {
 }
 
 impl Requirement {
-    /// Bits in the print of all labels that satisfy the requirement.
+    /// Bits that are set in the print of any labels that satisfy the requirement.
     fn needs(&self) -> LabelPrint {
         match (self.operator, self.values.as_slice()) {
             (Operator::In, [value]) => LabelPrint::pair(&self.key, value),
@@ -66,7 +66,7 @@ impl Requirement {
 }
 
 impl Selector {
-    /// Bits in the print of all labels that match the selector.
+    /// Bits that are set in the print of any labels that match the selector.
     #[must_use]
     pub fn needs(&self) -> LabelPrint {
         let needs = self.requirements.iter().map(Requirement::needs);

@@ -61,7 +61,7 @@ fn replaces(elements: &[Value], path: &str) -> Result<bool, String> {
     Ok(false)
 }
 
-/// Whether an element has a `$patch` directive instead of content.
+/// Whether an element has a `$patch` directive.
 fn is_marker(element: &Value) -> bool {
     element.get(super::directive::PATCH).is_some()
 }
@@ -142,8 +142,8 @@ impl<'a> KeyedList<'a> {
     }
 }
 
-/// Merges a list by its merge key. A new list is stored unchanged, even with elements without the key or with
-/// equal keys: there is no list to merge it with, and the schema or the kind's rules report its problems.
+/// Merges a list by its merge key. The elements of a new list are not merged with each other, and may lack
+/// the key or have equal keys: the schema or the kind's rules report such problems.
 fn merge_by_key(
     items: Option<&Node>,
     key: &str,

@@ -10,7 +10,8 @@ const MOST: usize = 10;
 const ANCIENT: &str = "ancient-changes";
 
 impl Managers {
-    /// Merges the oldest updaters of one version until the limit is reached, or no version has two of them.
+    /// Merges the oldest updaters of the same version until the limit is reached, or no version has two of
+    /// them.
     pub(crate) fn cap(&mut self) {
         let is_updater = |identity: &Identity| identity.operation == Operation::Update;
         let mut count = self.entries.keys().filter(|owner| is_updater(owner)).count();

@@ -76,7 +76,7 @@ pub fn seen(object: &Value) -> ComparedParts {
 /// Compares the expectations of `step` with its result, `object` or `error`. `at` names the step in messages.
 ///
 /// # Panics
-/// When expectations and result differ.
+/// When expectations and result differ, or cannot be read.
 pub fn check(at: &str, step: &Value, before: &Value, object: &Value, error: Option<&str>) {
     let conflict = step["409"].as_str().map(|text| {
         let text = text.replace('\'', "\"");

@@ -39,7 +39,7 @@ pub struct Conflict {
     pub paths: Set,
 }
 
-/// Reason why nothing was applied. [`fmt::Display`] has the message of kube-apiserver.
+/// Reason why nothing was applied. The messages are similar to those of kube-apiserver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApplyError {
     /// The configuration does not fit the schema. `object` identifies the object: `ns/name; group/version,
@@ -146,8 +146,8 @@ impl Managers {
     /// list.
     ///
     /// # Errors
-    /// When the version of `writer` is not served, `config` or `live` does not fit the schema, or, without
-    /// `force`, other managers own fields that would change.
+    /// When the version of `writer` is not served, `config` or `live` does not fit the schema or is nested
+    /// too deep, or, without `force`, other managers own fields that would change.
     pub fn apply(
         mut self,
         versions: &dyn Versions,

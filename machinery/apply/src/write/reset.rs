@@ -1,5 +1,5 @@
-//! Fields that a write cannot change: `status` for writes to the object itself, all other fields for writes
-//! to `/status`.
+//! Fields that a write cannot change, such as the `status` in writes to the object itself, and fields that no
+//! manager owns.
 
 use std::sync::LazyLock;
 
@@ -66,7 +66,8 @@ fn field(name: &str) -> Element {
     Element::Field(name.to_owned())
 }
 
-/// Fields that no manager owns: the object's identity, and fields that only the server sets.
+/// Fields that no manager owns: the object's identity, `metadata` itself, and fields that only the server
+/// sets.
 pub(super) static STRIPPED: LazyLock<Set> = LazyLock::new(|| {
     let mut set = Set::default();
     for name in ["apiVersion", "kind", "metadata"] {

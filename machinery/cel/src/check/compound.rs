@@ -1,4 +1,4 @@
-//! Type checking of lists, maps and macros.
+//! Type checking of lists, maps, messages and macros.
 
 use std::sync::Arc;
 

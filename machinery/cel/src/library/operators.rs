@@ -1,4 +1,4 @@
-//! Operators, with the names of cel-go.
+//! Operators, with the names of cel-go, and the functions `dyn` and `type`.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -15,9 +15,9 @@ pub(crate) enum Order {
     Unordered,
 }
 
-/// Returns `number` as an integer, if it has no fraction.
+/// Returns `number` as an integer, if it has no fraction and is small enough for an exact conversion.
 pub(super) fn whole(number: f64) -> Option<i128> {
-    // Up to 2^100 a conversion is exact.
+    // Below 10^30, the conversion is exact.
     (number.fract() == 0.0 && number.abs() < 1e30).then_some(number as i128)
 }
 

@@ -55,8 +55,8 @@ impl Moment {
     /// Returns date and time in a time zone, or with the original offset.
     pub(crate) fn within(&self, zone: Option<TimeZone>) -> DateTime {
         let offset = match zone {
-            // The last day of the year 9999 is beyond the rules of time zones: the rules of the day before
-            // are used.
+            // The last 26 hours of the year 9999 are beyond the range of `Timestamp`: the offset right before
+            // them is used.
             Some(zone) => {
                 let seconds = self.seconds().min(Timestamp::MAX.as_second());
                 Timestamp::from_second(seconds).map_or(Offset::UTC, |at| zone.to_offset(at))

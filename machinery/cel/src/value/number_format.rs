@@ -1,4 +1,4 @@
-//! Formatting of numbers, as in Go.
+//! Formatting of numbers as in Go, and of durations.
 
 /// Formats a double in the fewest digits that identify it, and in scientific notation if the exponent is
 /// below -4 or above 5.

@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
     pub(crate) nanos: i128,
-    /// Whether the text had no fraction, and no more digits than an integer in Kubernetes.
+    /// Whether Kubernetes treats the quantity as an integer. Its text then has few enough digits, and is
+    /// whole with its suffix.
     whole: bool,
 }
 

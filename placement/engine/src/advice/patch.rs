@@ -2,7 +2,7 @@
 //! it.
 //!
 //! A patch names an element of a list by its index, which may have changed by the time the patch is applied.
-//! So before an element is changed or removed, the patch tests that it is still the intended element.
+//! So before a value in a list is replaced or removed, the patch tests that it is still the old value.
 
 use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
@@ -137,7 +137,7 @@ pub fn made(mut object: Value) -> Value {
 }
 
 /// The command that changes the object `name` of `resource` in `namespace`, which is empty for a
-/// cluster-scoped resource.
+/// cluster-scoped resource. The command is empty for [`Form::Hidden`].
 #[must_use]
 pub fn command(resource: GroupResource, namespace: &str, name: &str, form: &Form) -> String {
     match form {

@@ -1,4 +1,4 @@
-//! Participation in leader election. All work of a single replica depends on the same [`Leadership`].
+//! Participation in leader election. All work that only one replica may do depends on a [`Leadership`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::observer::Observer;
 
 /// The longest sleep before the clock is read again.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
-/// Time limit for an elector's answer. A leader waits no longer than its lease lasts, and then loses
-/// the leadership.
+/// Time limit for an elector's answer. A leader waits no longer than its leadership lasts, and then loses
+/// it.
 const ANSWER: Duration = Duration::from_secs(5);
-/// Delay before an elector that does not answer is asked again.
+/// Delay from an attempt that failed or was not answered to the next attempt.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Whether this replica does the work that only one replica may do.

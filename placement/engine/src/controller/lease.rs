@@ -34,7 +34,7 @@ pub trait LeaderElector: Send + Sync + 'static {
     /// Tries to acquire or renew leadership at `now`.
     ///
     /// # Errors
-    /// When the record can neither be read nor written. A leader then stays the leader until the time in the
+    /// When the record cannot be read or written. A leader then stays the leader until the time in the
     /// previous answer.
     async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError>;
 
@@ -42,7 +42,7 @@ pub trait LeaderElector: Send + Sync + 'static {
     /// of the lease.
     ///
     /// # Errors
-    /// When the record can neither be read nor written.
+    /// When the record cannot be read or written.
     async fn release(&self, now: Timestamp) -> Result<(), StoreError>;
 }
 
@@ -64,11 +64,11 @@ impl LeaderElector for SingleReplica {
     }
 }
 
-/// The times of a lease, with the names they have in client-go's leader election.
+/// The times of a lease, as in client-go's leader election.
 ///
-/// The defaults are a third of the defaults of Kubernetes' own controllers: another replica takes over the
-/// work of a dead replica within ten seconds. With shorter times, a leader would lose leadership whenever the
-/// store is slow to answer.
+/// The default duration is a third of the default of Kubernetes' own controllers: another replica takes over
+/// the work of a dead replica within ten seconds. With shorter times, a leader would lose leadership whenever
+/// the store is slow to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseDurations {
     duration: Duration,
@@ -79,7 +79,7 @@ pub struct LeaseDurations {
 /// Reason why the times of a lease contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadDurations {
-    /// The duration of a Lease is in whole seconds.
+    /// The duration of a Lease is in whole seconds, at least one.
     #[error("the lease duration is {0:?}: whole seconds are expected, since the Lease says it in seconds")]
     Duration(Duration),
     /// Another replica could begin before the holder stops.
@@ -93,7 +93,7 @@ pub enum BadDurations {
         /// The lease duration.
         duration: Duration,
     },
-    /// The holder could renew too late.
+    /// The holder could renew too late, or without a pause.
     #[error(
         "the retry period ({retry:?}) must be above zero and, with a fifth added, shorter than the renew deadline ({renew:?})"
     )]
@@ -139,7 +139,7 @@ impl LeaseDurations {
         })
     }
 
-    /// Shortest interval between two checks. The longest interval is a fifth longer.
+    /// Shortest interval between two regular checks. The longest interval is a fifth longer.
     #[must_use]
     pub const fn retry(&self) -> Duration {
         self.retry
@@ -158,7 +158,7 @@ impl LeaseDurations {
 /// Number of different times between a retry period and the latest retry.
 const PARTS: u32 = 1000;
 
-/// The latest retry, as in client-go.
+/// The latest retry.
 fn late(retry: Duration) -> Duration {
     retry + retry / 5
 }

@@ -65,10 +65,10 @@ pub struct FinishedStep<'a> {
 /// reconciler has the name of the reconciler. Methods are called on the tasks of the controllers, and must
 /// not block.
 pub trait Observer: Send + Sync + 'static {
-    /// A demand of `dialect` was put in the queue, which now has `depth` demands.
+    /// A key was put in the queue named `dialect`, or the queue was cleared; it now has `depth` keys.
     fn queued(&self, dialect: &'static str, depth: usize);
 
-    /// A demand was taken from the queue after `waited`; `depth` demands remain.
+    /// A key was taken from the queue after `waited`; `depth` keys remain.
     fn taken(&self, dialect: &'static str, depth: usize, waited: Duration);
 
     /// A decision was made, or failed.
@@ -77,13 +77,13 @@ pub trait Observer: Send + Sync + 'static {
     /// A demand of `dialect` was left to the other scheduler, which decides it.
     fn left(&self, _dialect: &'static str, _demand: &Key) {}
 
-    /// A demand is tried again after a failure, or because it found no place.
+    /// A key will be tried again after a failure, or because a demand found no place.
     fn retried(&self, dialect: &'static str);
 
     /// A step of a reconciler succeeded or failed.
     fn stepped(&self, _stepped: &FinishedStep<'_>) {}
 
-    /// These controllers began or stopped to work.
+    /// This replica became the leader, or is the leader no longer.
     fn leading(&self, is_leading: bool);
 }
 

@@ -1,4 +1,5 @@
-//! The queue of one dialect: due demands, demands in work, and demands that wait for their time.
+//! The queue of one controller: due demands, demands in work, and demands that wait for their time. The keys
+//! of a reconciler are queued in the same way.
 //!
 //! A demand is in the queue at most once, however often it becomes due, and only one task works on it
 //! at a time. A key that becomes due during its work is due again afterwards.
@@ -47,8 +48,8 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Adds `key`, which a change made due: earlier failures do not count for the new state. A held key
-    /// that waits for its time is not added. Returns whether the key is new in the queue.
+    /// Adds `key`, which a change made due: earlier failures do not count for the new state, unless the key
+    /// is held. A held key that waits for its time is not added. Returns whether the key is new in the queue.
     pub(super) fn add(&mut self, key: Key) -> bool {
         let entry = self.entries.entry(key.clone()).or_default();
         if entry.is_held && entry.at.is_some() {

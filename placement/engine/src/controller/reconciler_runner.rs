@@ -2,9 +2,8 @@
 //! with back-off and alarms, and makes one guarded step per key.
 //!
 //! A reconciler watches the source itself, since it reads resources of other dialects, too, and the
-//! resources may depend on the configuration. Whenever it may have missed changes (at the start, when
-//! the watch falls behind, when the configuration changes or the replica becomes the leader), it checks
-//! all objects once.
+//! resources may depend on the configuration. Whenever it may have missed changes (when it begins to work,
+//! the watch is lost or the configuration changes), it checks all objects once.
 
 mod objects;
 
@@ -33,7 +32,7 @@ use crate::snapshot::Snapshot;
 
 /// Highest number of changes that are processed at once.
 const BATCH: usize = 512;
-/// Number of keys that are worked on at once.
+/// Highest number of keys that are worked on at once.
 const PARALLEL: usize = 16;
 /// Delay before a source that does not answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);

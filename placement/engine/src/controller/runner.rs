@@ -68,7 +68,7 @@ enum WorkResult {
     Gone,
     /// Another writer keeps changing the decision, so that Berth leaves it alone.
     LeftAlone,
-    /// The decision could not be written.
+    /// The decision could not be made or written.
     Failed,
     /// Admission changed the decided content of a written object.
     Overruled,

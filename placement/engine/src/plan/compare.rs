@@ -181,7 +181,7 @@ pub(super) struct DemandState<'a> {
 }
 
 impl<'a> DemandState<'a> {
-    /// The state of `demand`; `None` where it does not exist.
+    /// The state of a demand; `None` where the demand does not exist.
     pub(super) fn of(
         snapshot: &'a Snapshot,
         decision: Option<&'a Decision>,

@@ -68,7 +68,7 @@ struct Loader<'a> {
     catalog: &'a Catalog,
     now: Timestamp,
     simulation: Simulation,
-    /// Place of the first occurrence of each object.
+    /// Place of each object in the input.
     places: BTreeMap<Key, String>,
     /// The objects to place that no server has stored yet.
     new: BTreeSet<Key>,
@@ -105,7 +105,7 @@ impl Loader<'_> {
         };
         let verdict = self.catalog.judge(value, "", self.now);
         if self.is_unread(&api_version, &kind) {
-            // The content of such an object is not validated here.
+            // Problems of such an object are not reported, and an invalid one is left out.
             self.simulation.findings.unread(kind);
             if let Ok(WriteVerdict {
                 key, object, errors, ..

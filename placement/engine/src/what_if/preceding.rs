@@ -9,7 +9,7 @@ use berth_dialect_contract::{Context, Objects, Reconciler};
 
 use super::World;
 
-/// Highest number of steps for one key.
+/// Highest number of steps of a reconciler for one key.
 const MAX_STEPS: u32 = 8;
 
 /// Due keys of reconcilers, while they are recorded.

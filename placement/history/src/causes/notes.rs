@@ -1,4 +1,4 @@
-//! Notes of the last few changes about one decision, oldest first.
+//! Notes of the last few changes about one decision, or about all of a dialect, oldest first.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub(super) const MAX_NOTES: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dues {
     notes: VecDeque<DueNote>,
-    /// Number of earlier changes that made the same decision due, and whose notes were dropped.
+    /// Number of earlier changes that made the same decision due, and whose notes newer ones displaced.
     before: u64,
 }
 

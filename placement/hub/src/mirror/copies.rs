@@ -32,14 +32,15 @@ impl Copies {
         self.store.revision()
     }
 
-    /// The hub's resourceVersion of `copy`; `None` where the hub is known to have a newer version.
+    /// The hub's resourceVersion of `copy`; `None` unless `copy` is of the newest observed state of the hub's
+    /// object.
     pub fn version(&self, key: &Key, copy: &Object) -> Option<String> {
         let hub_version = self.versions.get(key)?;
         hub_version.is_of(copy).then_some(hub_version.version)
     }
 
-    /// Waits, at most `limit`, until the hub's object at `key` passes `test` and its copy is equal.
-    /// Returns whether that happened.
+    /// Waits, at most `limit`, until the hub's object at `key` passes `test` and its copy is equal, or the
+    /// watch of the copies ends. Returns whether that happened in time.
     pub async fn until(
         &self,
         key: &Key,
@@ -53,7 +54,7 @@ impl Copies {
         tokio::time::timeout(limit, arrival).await.is_ok()
     }
 
-    /// Waits until the copy at `key` equals the hub's object.
+    /// Waits until the copy at `key` equals the hub's object, or the watch of the copies ends.
     async fn wait_for_copy(&self, key: &Key) {
         // The watch begins before the first read, so that no change in between is missed.
         let Ok(mut changes) = self.store.watch(Scope::One(key.resource), self.store.revision()) else {

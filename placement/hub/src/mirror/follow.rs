@@ -358,7 +358,7 @@ impl Reflector {
         Some(key)
     }
 
-    /// Records that the object at `key` was deleted, and plans to remove its copy.
+    /// Records that the object at `key` was deleted or needs no copy any more, and plans to remove its copy.
     fn remove(&mut self, key: Key) {
         // No copy of the object will be written.
         self.listed.remove(&key);

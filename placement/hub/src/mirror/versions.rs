@@ -77,7 +77,7 @@ impl Default for HubVersions {
 }
 
 impl HubVersions {
-    /// The newest state of the object at `key`; `None` when it is not on the hub.
+    /// The newest observed state of the object at `key`; `None` when no object is known there.
     pub fn get(&self, key: &Key) -> Option<HubVersion> {
         self.known.lock().get(key).cloned()
     }

@@ -1,4 +1,5 @@
-//! Validation of the rules by which policies and bindings select writes.
+//! Validation of the rules by which policies and bindings select writes, and of other fields that both kinds
+//! of policies have.
 
 use std::collections::BTreeSet;
 

@@ -11,7 +11,8 @@ use crate::core::value;
 /// Default share of the Pods that a rolling update replaces at a time.
 const SHARE: &str = "25%";
 
-/// Fills in the strategy and its numbers. The cluster that runs the Pods fills in the other missing fields.
+/// Fills in the strategy and its numbers, in addition to the defaults of the schema. The cluster that runs
+/// the Pods fills in the other missing fields.
 pub(super) fn prepare(new: &mut Value) {
     let Some(spec) = new.get_mut("spec").filter(|spec| spec.is_object()) else {
         return;
@@ -192,7 +193,7 @@ fn count(value: &Value) -> Result<i64, &'static str> {
 /// Path of the template's Pod spec.
 const PATH: &str = "spec.template.spec";
 
-/// Errors in the required fields of the Pods: containers with names and images, restart policy Always.
+/// Errors in the Pods: containers need names and images, and a restart policy must be Always.
 fn pods(template: &Value) -> Vec<FieldError> {
     let mut errors = container_errors(template);
     let policy = value::text(template, &["spec", "restartPolicy"]);

@@ -83,7 +83,8 @@ fn in_parts(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Adds errors of a status that is copied to a namespace: the placement must select exactly one namespace.
+/// Adds errors of a status that is copied to a namespace: the placement must have exactly one selector of
+/// Namespaces.
 fn accessible(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
     let count = spec.namespaces().count();
     if spec.status_reporting_scope.as_deref() == Some(NAMESPACE_ACCESSIBLE) && count != 1 {

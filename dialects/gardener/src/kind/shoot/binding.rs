@@ -1,4 +1,4 @@
-//! Effects of a write through `shoots/binding`, by any user (docs/systems/gardener.md, "Binding").
+//! Effects and rules of a write through `shoots/binding`, by any user (docs/systems/gardener.md, "Binding").
 
 use berth_apimachinery::FieldError;
 use serde_json::{Map, Value, json};
@@ -20,13 +20,14 @@ pub struct SeedDefaults<'a> {
     pub services: Option<&'a str>,
     /// The domain below the seed's first default domain.
     pub domain: Option<String>,
-    /// The default tolerations of the project.
+    /// The default tolerations of the configuration and the project, without those whose keys the shoot's
+    /// own tolerations have.
     pub tolerations: Vec<&'a Toleration>,
 }
 
-/// Binds the raw `shoot` to `seed`: sets the name, the missing fields from `defaults`, and the labels. If the
-/// shoot had no seed, this also removes a pending Create from the status, which is from a failed attempt to
-/// schedule the shoot.
+/// Binds the raw `shoot` to `seed`: sets the name, the missing fields from `defaults`, and the labels, and
+/// adds the tolerations from `defaults`. If the shoot had no seed, this also removes a pending Create from
+/// the status, which is from a failed attempt to schedule the shoot.
 pub fn bind(shoot: &mut Value, seed: &str, defaults: &SeedDefaults<'_>) {
     let uid = shoot.pointer("/metadata/uid").and_then(Value::as_str);
     let own_services = own_services(uid.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Rules of a Shoot at every write (docs/systems/gardener.md, "Shoot").
+//! Rules of a Shoot, except those for immutable fields (docs/systems/gardener.md, "Shoot").
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::kind::common::{
 };
 use crate::names::GARDEN_NAMESPACE;
 
-/// Checks every rule that does not compare with a stored shoot. `namespace` is the namespace of the shoot.
+/// Checks the rules that apply at every write. `namespace` is the namespace of the shoot.
 pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
     let spec = &shoot.spec;
     let mut errors = Vec::new();
@@ -100,8 +100,9 @@ fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
     }
 }
 
-/// Checks that the shoot's own ranges are disjoint, and that each is of an IP family of the shoot. The ranges
-/// of a stored shoot were checked when they were set.
+/// Checks that the shoot's own ranges are disjoint, and that each is of an IP family of the shoot. This is
+/// only checked when the networking changes, since the ranges of a stored shoot were checked when they were
+/// set.
 pub(super) fn ranges(networking: &Networking) -> Vec<FieldError> {
     let own_ranges = [
         ("spec.networking.nodes", networking.nodes.as_deref()),
