@@ -22,4 +22,4 @@ mod wire;
 pub use chain::{Chain, Observer, Phase, PluginPass};
 pub use collection::COLLECTORS;
 pub use plugin::{Plugin, Ready};
-pub use request::{Denial, Operation, Request, UserInfo};
+pub use request::{Denial, NAMESPACES, Operation, Request, UserInfo};

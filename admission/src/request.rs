@@ -78,6 +78,25 @@ pub struct Request<'a> {
     pub dry_run: bool,
 }
 
+/// The resource of Namespaces.
+pub const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
+
+impl<'a> Request<'a> {
+    /// The Namespace by whose labels namespace selectors judge a write to a Namespace: the new state of a created
+    /// or updated Namespace, which is `object`, and otherwise the stored state. `None` for other resources.
+    #[must_use]
+    pub fn own_namespace(&self, object: Option<&'a Value>) -> Option<&'a Value> {
+        if self.resource != NAMESPACES {
+            return None;
+        }
+        let is_written = matches!(self.operation, Operation::Create | Operation::Update);
+        match is_written && self.subresource.is_empty() {
+            true => object,
+            false => self.old,
+        }
+    }
+}
+
 /// A refusal. The chain turns it into a `Status` that names the plugin's reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Denial {

@@ -1,7 +1,7 @@
 //! `matchConstraints` of a policy and `matchResources` of a binding: the matching writes.
 
-use berth_admission::Request;
 use berth_admission::client::{Rule, Subject};
+use berth_admission::{NAMESPACES, Request};
 use berth_apimachinery::selector::Selector;
 use serde_json::Value;
 
@@ -84,7 +84,11 @@ impl Constraints {
     /// Returns whether the rules and the namespace selector may concern `subject`. An unknown
     /// namespace counts as selected, and an invalid selector selects every namespace.
     pub(crate) fn may_concern_in(&self, subject: &Subject<'_>, surroundings: &dyn Surroundings) -> bool {
-        let is_selected = || self.is_for_namespace(subject.request.namespace, surroundings) != Ok(false);
+        let request = subject.request;
+        // The labels of a written Namespace are known later.
+        let is_selected = || {
+            request.resource == NAMESPACES || self.is_in_namespace(request, None, surroundings) != Ok(false)
+        };
         self.may_concern(subject) && is_selected()
     }
 
@@ -114,7 +118,7 @@ impl Constraints {
             return Ok(None);
         };
         // A selector that does not match takes precedence over one that cannot be evaluated.
-        let in_namespace = self.is_for_namespace(subject.request.namespace, surroundings);
+        let in_namespace = self.is_in_namespace(subject.request, object, surroundings);
         if in_namespace == Ok(false) {
             return Ok(None);
         }
@@ -130,18 +134,28 @@ impl Constraints {
         Ok(Some(version))
     }
 
-    fn is_for_namespace(&self, namespace: &str, surroundings: &dyn Surroundings) -> Result<bool, String> {
+    fn is_in_namespace(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        surroundings: &dyn Surroundings,
+    ) -> Result<bool, String> {
         let selector = self.namespaces.as_ref().map_err(Clone::clone)?;
-        // Cluster-scoped objects match every namespace selector.
-        if namespace.is_empty() || selector.is_everything() {
+        if selector.is_everything() {
             return Ok(true);
         }
-        match surroundings.namespace(namespace) {
-            Some(found) => {
-                let labels = &found["metadata"]["labels"];
-                Ok(selector.matches_with(|key| labels[key].as_str()))
-            }
-            None => Err(format!("namespaces {namespace:?} not found")),
+        let own = request.own_namespace(object);
+        let namespace = request.namespace;
+        // Cluster-scoped objects, except for Namespaces, match every namespace selector.
+        if own.is_none() && namespace.is_empty() {
+            return Ok(true);
+        }
+        match own {
+            Some(own) => Ok(selects(selector, Some(own))),
+            None => match surroundings.namespace(namespace) {
+                Some(found) => Ok(selects(selector, Some(&found))),
+                None => Err(format!("namespaces {namespace:?} not found")),
+            },
         }
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use berth_admission::NAMESPACES;
 use berth_admission::client::{PolicyNotes, Rounds, Subject};
-use berth_apimachinery::{GroupResource, Status, budget};
+use berth_apimachinery::{Status, budget};
 use berth_cel::{Decisions, Review};
 use serde_json::{Value, json};
 
@@ -15,6 +16,7 @@ use crate::binding::Binding;
 use crate::constraints::Constraints;
 use crate::evaluate::{EACH, Evaluation, OutOfBudget, PendingReviews, RemainingBudget, conditions_hold};
 use crate::input::Input;
+use crate::invocation::Invocation;
 use crate::mutate;
 use crate::params::ParamRef;
 use crate::policy::{Body, Policy};
@@ -23,7 +25,6 @@ use crate::set::{InForce, PolicyInForce};
 use crate::surroundings::{Check, Enforcement, ErrorType, Surroundings};
 use crate::validate::{self, Decision, ValidationFindings};
 
-const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// Key of the audit annotation with the failures under bindings with the action `Audit`.
 const FAILURES: &str = "validation.policy.admission.k8s.io/validation_failure";
 
@@ -57,9 +58,9 @@ struct Outcome {
 }
 
 /// One policy with one binding that concerns the write.
-struct PolicyMatch<'p> {
-    bound: &'p PolicyInForce,
-    binding: &'p Binding,
+pub(crate) struct PolicyMatch<'p> {
+    pub(crate) bound: &'p PolicyInForce,
+    pub(crate) binding: &'p Binding,
     version: &'p str,
     params: Vec<Option<Arc<Value>>>,
 }
@@ -583,27 +584,6 @@ impl<'w, 's> Pass<'w, 's> {
         }
         let changed = before.is_some_and(|before| *object != before);
         rounds.called(id, mutate::again(policy), changed);
-    }
-}
-
-/// One policy with one of its bindings and one parameter.
-struct Invocation<'p> {
-    policy_match: &'p PolicyMatch<'p>,
-    params: Option<&'p Value>,
-}
-
-impl Invocation<'_> {
-    /// Unique key among policies and webhooks: names of webhook configurations contain no space.
-    fn key(&self) -> String {
-        let of = |field: &str| {
-            let text = self.params.map(|params| &params["metadata"][field]);
-            text.and_then(Value::as_str).unwrap_or_default()
-        };
-        let (policy, binding) = (
-            &self.policy_match.bound.policy.name,
-            &self.policy_match.binding.name,
-        );
-        format!("policy {policy} {binding} {} {}", of("namespace"), of("name"))
     }
 }
 

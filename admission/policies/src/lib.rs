@@ -20,6 +20,7 @@ mod enforcer;
 mod evaluate;
 mod expressions;
 mod input;
+mod invocation;
 mod mutate;
 mod param_kind;
 mod params;

@@ -6,12 +6,13 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use berth_apimachinery::selector::{LabelSelector, Selector};
-use berth_apimachinery::{GroupResource, Labels, Status};
+use berth_apimachinery::{Labels, Status};
 use serde_json::Value;
 
 use super::rounds::HookId;
 use super::rules::{self, Rule, texts};
 use super::subject::Subject;
+use crate::request::{NAMESPACES, Request};
 
 /// Timeout of a webhook without `timeoutSeconds`, in seconds.
 const TIMEOUT: u64 = 10;
@@ -19,8 +20,6 @@ const TIMEOUT: u64 = 10;
 const PORT: u16 = 443;
 /// Supported version of AdmissionReview, as in `admissionReviewVersions`.
 const REVIEW_VERSION: &str = "v1";
-
-const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
 /// Address of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,7 +174,7 @@ impl Hook {
         };
         let request = subject.request;
         let selected = self.selects(object) || self.selects(request.old);
-        Ok((selected && self.is_for_namespace(request.namespace, labels)?).then_some(version))
+        Ok((selected && self.is_in_namespace(request, object, labels)?).then_some(version))
     }
 
     /// The version in which the webhook receives `subject` according to the rules alone, without selectors.
@@ -184,13 +183,21 @@ impl Hook {
         rules::version(&self.rules, self.exact, subject)
     }
 
-    fn is_for_namespace(
+    fn is_in_namespace(
         &self,
-        namespace: &str,
+        request: &Request<'_>,
+        object: Option<&Value>,
         labels: impl Fn(&str) -> Option<Labels>,
     ) -> Result<bool, Status> {
-        // Cluster-scoped objects match every namespace selector.
-        if namespace.is_empty() || self.namespaces.is_everything() {
+        if self.namespaces.is_everything() {
+            return Ok(true);
+        }
+        if let Some(namespace) = request.own_namespace(object) {
+            return Ok(has_labels(namespace, &self.namespaces));
+        }
+        let namespace = request.namespace;
+        // Other cluster-scoped objects match every namespace selector.
+        if namespace.is_empty() {
             return Ok(true);
         }
         match labels(namespace) {
@@ -202,11 +209,7 @@ impl Hook {
     /// Whether the webhook's object selector matches the labels of `object`. Without an object, only the
     /// empty selector matches.
     fn selects(&self, object: Option<&Value>) -> bool {
-        self.objects.is_everything()
-            || object.is_some_and(|object| {
-                let labels = &object["metadata"]["labels"];
-                self.objects.matches_with(|key| labels[key].as_str())
-            })
+        self.objects.is_everything() || object.is_some_and(|object| has_labels(object, &self.objects))
     }
 }
 
@@ -249,6 +252,12 @@ fn endpoint(client: &Value) -> Result<Endpoint, String> {
         path: format!("{slash}{path}"),
         port,
     })
+}
+
+/// Whether `selector` matches the labels of `object`.
+fn has_labels(object: &Value, selector: &Selector) -> bool {
+    let labels = &object["metadata"]["labels"];
+    selector.matches_with(|key| labels[key].as_str())
 }
 
 fn conditions(value: &Value) -> Vec<Condition> {

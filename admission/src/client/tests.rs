@@ -9,7 +9,7 @@ use berth_apimachinery::{Cell, Column, GroupResource, Kind, KindInfo, Object, Sc
 use serde_json::Value;
 
 use super::*;
-use crate::request::{Operation, Request, UserInfo};
+use crate::request::{NAMESPACES, Operation, Request, UserInfo};
 
 /// Foos in two versions; the older one has another name for one field.
 struct Foo {

@@ -201,3 +201,39 @@ fn what_cannot_be_understood_is_the_hooks_problem() {
         assert!(problem.contains(part), "{fields}: {problem}");
     }
 }
+
+#[test]
+fn a_written_namespace_is_selected_by_its_own_labels() {
+    let (user, foo) = (UserInfo::default(), Foo::new());
+    let namespace = |tier: &str| json!({"metadata": {"name": "n", "labels": {"tier": tier}}});
+    let (gold, iron) = (namespace("gold"), namespace("iron"));
+    let asked = hook(&json!({
+        "rules": rule(&[""], &["v1"], &["namespaces", "namespaces/*"], &["*"]),
+        "namespaceSelector": {"matchLabels": {"tier": "gold"}},
+    }));
+    for (operation, subresource, old, new, wanted) in [
+        (Operation::Create, "", None, Some(&gold), true),
+        (Operation::Create, "", None, Some(&iron), false),
+        (Operation::Update, "", Some(&gold), Some(&iron), false),
+        (Operation::Update, "", Some(&iron), Some(&gold), true),
+        (Operation::Update, "status", Some(&gold), Some(&iron), true),
+        (Operation::Delete, "", Some(&gold), None, true),
+        (Operation::Delete, "", Some(&iron), None, false),
+    ] {
+        let request = Request {
+            operation,
+            resource: NAMESPACES,
+            subresource,
+            namespace: "",
+            name: "n",
+            old,
+            ..create(&user)
+        };
+        let version = asked.concerns(&about(&request, &foo, "v1"), new, labels);
+        assert_eq!(
+            version.unwrap().is_some(),
+            wanted,
+            "{operation:?} {subresource} {old:?} {new:?}"
+        );
+    }
+}
