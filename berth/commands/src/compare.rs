@@ -184,7 +184,7 @@ impl Comparison {
             }
             Ok(())
         })?;
-        comparison.take_aside(simulation, filter);
+        comparison.take_aside(simulation, subject);
         Ok(comparison)
     }
 
@@ -202,10 +202,14 @@ impl Comparison {
         }
     }
 
-    /// Adds the requests that were set aside and that `filter` accepts: their comparison is unknown.
-    fn take_aside(&mut self, simulation: &Simulation, filter: &DemandFilter<'_>) {
+    /// Adds the requests of `subject` that were set aside: their comparison is unknown.
+    fn take_aside(&mut self, simulation: &Simulation, subject: &Subject<'_>) {
         let aside = simulation.aside().iter();
-        for aside in aside.filter(|aside| filter.accepts(&*aside.dialect, &aside.demand)) {
+        let is_asked = |aside: &&Aside| {
+            subject.filter.accepts(&*aside.dialect, &aside.demand)
+                && subject.selector.matches_with(|key| aside.labels[key].as_str())
+        };
+        for aside in aside.filter(is_asked) {
             self.take(Entry::aside(aside), false);
         }
         let sort_key = |entry: &Entry| (entry.system, entry.namespace.clone(), entry.name.clone());

@@ -1,7 +1,7 @@
 //! Whether the systems' own schedulers run on a hub, and so whether Berth decides there or waits.
 
 use anyhow::Result;
-use berth_configuration::DECIDING;
+use berth_configuration::{DECIDING, WAITING};
 use berth_deploy::Installation;
 use berth_dialect_contract::{LeaseName, OwnScheduler};
 use berth_hub::own_schedulers::Renewals;
@@ -84,9 +84,7 @@ fn finding(
     let report = |message: String| Finding::ok("deciding", system, message);
     let takeover = format!("berth takeover {system}");
     match (state, deciding) {
-        (SchedulerKnowledge::Runs(lease, holder), Some((false, message)))
-            if permits_deciding(configuration) =>
-        {
+        (SchedulerKnowledge::Runs(lease, holder), Some((false, message))) if is_waiting(configuration) => {
             report(format!(
                 "Berth is to decide and waits: {holder} renews {}/{}: {message}",
                 lease.namespace, lease.name
@@ -118,9 +116,12 @@ fn finding(
     }
 }
 
-/// Whether a SchedulerConfiguration is stored that does not set the mode Observe.
-fn permits_deciding(configuration: Option<&Value>) -> bool {
-    configuration.is_some_and(|object| object["spec"]["mode"] != "Observe")
+/// Whether Berth would decide if the system's own scheduler did not run. By the stored mode alone this is unknown:
+/// a server has a mode of its own for configurations without one.
+fn is_waiting(configuration: Option<&Value>) -> bool {
+    let conditions = configuration.and_then(|object| object["status"]["conditions"].as_array());
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|condition| condition["type"] == DECIDING && condition["reason"] == WAITING)
 }
 
 #[cfg(test)]
@@ -132,8 +133,10 @@ mod tests {
     fn judged(state: &SchedulerKnowledge, mode: &str, deciding: Option<&str>) -> Finding {
         let dialect = berth_dialect_registry::by_name("ocm").unwrap();
         let scheduler = dialect.on_hub().scheduler.unwrap();
-        let conditions =
-            deciding.map(|status| json!([{"type": DECIDING, "status": status, "message": "so it is"}]));
+        let reason = if mode == "Observe" { "Observing" } else { WAITING };
+        let conditions = deciding.map(
+            |status| json!([{"type": DECIDING, "status": status, "reason": reason, "message": "so it is"}]),
+        );
         let configuration = json!({"spec": {"mode": mode}, "status": {"conditions": conditions}});
         finding("ocm", &scheduler, state, Some(&configuration))
     }

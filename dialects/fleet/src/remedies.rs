@@ -7,7 +7,7 @@ use berth_dialect_contract::{Decision, Edit, Remedy, Taint, Whose, taints};
 use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
-use crate::code::Code;
+use crate::code::{self, Code};
 use crate::columns::Columns;
 use crate::detail::Detail;
 use crate::fleet::Fleet;
@@ -48,6 +48,11 @@ pub(crate) fn remedies(
     let detail = refusal.reason.detail;
     match Code::of_reason(refusal.reason) {
         Code::AffinityMismatch => pair.affinity(),
+        Code::NotEligible | Code::NamedIneligible if code::is_leaving(refusal.reason) => {
+            vec![Remedy::none(
+                "the MemberCluster is being deleted, which cannot be undone",
+            )]
+        }
         Code::NotEligible | Code::NamedIneligible => vec![Remedy::none(
             "the member agent reports this: the cluster or its agent must be mended",
         )],

@@ -147,10 +147,12 @@ fn refused(path: &str, value: &str, problem: String) -> Denial {
 fn backups(fleet: &Fleet, current_seed: &str, row: &Row) -> Vec<String> {
     let without = |row: &Row| row.record.seed.spec.backup.is_none();
     let mut problems = Vec::new();
-    if fleet.seed(current_seed).is_none_or(|(_, from)| without(from)) {
-        problems.push(format!(
-            "the shoot cannot leave seed \"{current_seed}\", which has no backup (spec.backup)"
-        ));
+    let cannot_leave =
+        |reason: &str| format!("the shoot cannot leave seed \"{current_seed}\", which {reason}");
+    match fleet.seed(current_seed) {
+        None => problems.push(cannot_leave("does not exist")),
+        Some((_, from)) if without(from) => problems.push(cannot_leave("has no backup (spec.backup)")),
+        Some(_) => {}
     }
     if without(row) {
         problems.push(format!(

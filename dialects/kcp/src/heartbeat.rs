@@ -15,7 +15,10 @@ use crate::readiness::{HEARTBEAT_HEALTHY, PARTS, READY};
 /// The reason of both conditions while the syncer is silent.
 pub const ERROR_HEARTBEAT: &str = "ErrorHeartbeat";
 
-const SENTENCES: Sentences = Sentences(&["no heartbeat of the syncer since "]);
+const SENTENCES: Sentences = Sentences(&[
+    "no heartbeat of the syncer since ",
+    "no heartbeat of the syncer was ever seen",
+]);
 
 /// Time of the last heartbeat of the syncer of `cluster`.
 fn last_heartbeat(cluster: &Value) -> Option<Timestamp> {

@@ -118,8 +118,6 @@ pub struct Mapping {
 /// The template of new Clusters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Template {
-    /// The field `metadata.generateName`, if it is set.
-    pub generate_name: Option<String>,
     /// The field `metadata.namespace`, if it is set.
     pub namespace: Option<Arc<str>>,
     /// The field `metadata.labels`, with a default for the label that makes openMCP delete a Cluster with its

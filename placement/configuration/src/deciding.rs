@@ -10,6 +10,9 @@ use super::requests;
 /// The condition's type.
 pub const DECIDING: &str = "Deciding";
 
+/// The reason of the condition while Berth waits for the scheduler that the system brings along.
+pub const WAITING: &str = "OtherSchedulerRuns";
+
 /// State of the condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
@@ -41,7 +44,7 @@ pub fn words(dialect: &dyn Dialect, state: &DecidingState, configuration: &Value
         },
         DecidingState::Waits(evidence) => Words {
             status: "False",
-            reason: "OtherSchedulerRuns",
+            reason: WAITING,
             message: waiting(dialect.on_hub().scheduler, evidence),
         },
         DecidingState::Decides => Words {

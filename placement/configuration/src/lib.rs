@@ -30,7 +30,7 @@ use berth_engine::Engine;
 use berth_storage::Store;
 use serde_json::{Map, Value, json};
 
-pub use deciding::{DECIDING, Words, words as deciding};
+pub use deciding::{DECIDING, WAITING, Words, words as deciding};
 pub use mode::{DecidingState, Mode, Modes};
 pub use own_schedulers::{OtherScheduler, OwnSchedulers};
 

@@ -51,7 +51,7 @@ impl EscalationGuard {
             // A selector of roles by label also selects roles that get the label later.
             required.extend(everything());
         }
-        self.check_held(request, &required)
+        self.check_held(request, &required, "rules")
     }
 
     fn binding(&self, request: &Request<'_>, binding: &Value) -> Result<(), Denial> {
@@ -74,17 +74,17 @@ impl EscalationGuard {
         let Some(required) = self.rbac.rules_of(&role, request.namespace) else {
             return Err(Denial::Status(Box::new(Status::not_found(resource, &role.name))));
         };
-        self.check_held(request, &required)
+        self.check_held(request, &required, "roleRef")
     }
 
-    fn check_held(&self, request: &Request<'_>, wanted: &[PolicyRule]) -> Result<(), Denial> {
+    fn check_held(&self, request: &Request<'_>, wanted: &[PolicyRule], path: &str) -> Result<(), Denial> {
         let missing = self
             .rbac
             .uncovered(request.user, request.namespace, wanted, MOST_LISTED);
         match missing {
             Ok(missing) if missing.rules.is_empty() => Ok(()),
             Ok(missing) => Err(Denial::Forbidden(refusal(request, &missing))),
-            Err(problem) => Err(Denial::Invalid(vec![FieldError::forbidden("rules", problem)])),
+            Err(problem) => Err(Denial::Invalid(vec![FieldError::forbidden(path, problem)])),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::terminal::{self, Cell, indented, shown};
 use crate::words::{NOT_PICKED, REFUSED};
 
 /// Words for a cluster of any system, and for the Target that shows it.
-const ANY: [&str; 5] = ["cluster", "clusters", "target", "targets", "btgt"];
+const ANY: [&str; 5] = ["cluster", "clusters", "target", "targets", "btg"];
 /// Highest number of entries of each list that are shown.
 const ENTRIES_LIMIT: usize = 20;
 /// Highest number of names that are suggested.

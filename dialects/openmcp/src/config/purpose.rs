@@ -49,7 +49,6 @@ pub(super) fn read(
         selector: combine(clusters?, &own?),
         naming: Naming::of(purpose, single, name.as_deref(), prefix.as_deref()),
         template: Template {
-            generate_name: prefix,
             namespace: text(&metadata.namespace).map(Into::into),
             labels: metadata.labels,
             annotations: metadata.annotations,

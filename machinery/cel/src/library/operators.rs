@@ -342,5 +342,14 @@ fn optional_element<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         Value::Optional(Some(container)) => container,
         container => container,
     };
-    Ok(element_at(container, key).map_or(Value::Optional(None), Value::some))
+    match element_at(container, key) {
+        Ok(element) => Ok(Value::some(element)),
+        Err(error) if error.ends() => Err(error),
+        // An index of a list is a number. Everything else is absent.
+        Err(error) => match (container, key) {
+            (Value::List(_), Value::Int(_) | Value::Uint(_) | Value::Double(_)) => Ok(Value::Optional(None)),
+            (Value::List(_), _) => Err(error),
+            _ => Ok(Value::Optional(None)),
+        },
+    }
 }

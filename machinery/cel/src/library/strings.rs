@@ -196,10 +196,7 @@ fn last_index_of<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
             };
         };
         // The last occurrence that begins at or before `start`.
-        let end = (start + part.len()).min(text.len());
-        let end = (end..=text.len())
-            .find(|at| text.is_char_boundary(*at))
-            .unwrap_or(end);
+        let end = text.floor_char_boundary(start + part.len());
         let found = text[..end].rfind(&**part);
         return Ok(found.map_or(Value::Int(-1), |at| count(text[..at].chars().count())));
     }

@@ -49,6 +49,9 @@ fn differ(old: &Value, new: &Value, path: &mut String, in_list: bool, out: &mut 
                 match (before.get(key), after.get(key)) {
                     (Some(old), Some(new)) => differ(old, new, path, in_list, out),
                     (None, Some(new)) if !SERVER_FIELDS.contains(&path.as_str()) => {
+                        if in_list {
+                            test_element(&path[..length], old, out);
+                        }
                         out.push(json!({"op": "add", "path": path, "value": new}));
                     }
                     (Some(old), None) if !SERVER_FIELDS.contains(&path.as_str()) => {
@@ -118,6 +121,17 @@ fn removed_indices(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
 fn test(wanted: bool, old: &Value, path: &str, out: &mut Vec<Value>) {
     if wanted {
         out.push(json!({"op": "test", "path": path, "value": old}));
+    }
+}
+
+/// Tests the element at `path`, which gets a new field, unless an operation on one of its fields tests it already.
+fn test_element(path: &str, old: &Value, out: &mut Vec<Value>) {
+    let is_within = |operation: &Value| {
+        let field = operation["path"].as_str().and_then(|of| of.strip_prefix(path));
+        field.is_some_and(|field| field.starts_with('/'))
+    };
+    if !out.iter().any(is_within) {
+        test(true, old, path, out);
     }
 }
 
@@ -210,6 +224,26 @@ mod tests {
             operations,
             "what servers write is no difference"
         );
+    }
+
+    #[test]
+    fn an_element_of_a_list_is_tested_before_it_gets_a_field() {
+        let old = json!({"taints": [{"key": "x"}, {"key": "y"}]});
+        let new = json!({"taints": [{"key": "x", "a": 1, "b": 2}, {"key": "z", "a": 1}]});
+        let operations = between(&old, &new);
+        assert_eq!(
+            operations,
+            [
+                json!({"op": "test", "path": "/taints/0", "value": {"key": "x"}}),
+                json!({"op": "add", "path": "/taints/0/a", "value": 1}),
+                json!({"op": "add", "path": "/taints/0/b", "value": 2}),
+                json!({"op": "test", "path": "/taints/1", "value": {"key": "y"}}),
+                json!({"op": "add", "path": "/taints/1/a", "value": 1}),
+                json!({"op": "test", "path": "/taints/1/key", "value": "y"}),
+                json!({"op": "replace", "path": "/taints/1/key", "value": "z"}),
+            ]
+        );
+        assert_eq!(apply(&operations, &old), new);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Key};
 use berth_dialect_contract::{Dialect, names};
+use serde_json::Value;
 
 /// An object that would be placed, but that no server would accept. It gets no decision.
 #[derive(Clone)]
@@ -12,6 +13,8 @@ pub struct Aside {
     pub dialect: Arc<dyn Dialect>,
     /// The object's key; the name may be missing.
     pub demand: Key,
+    /// The object's labels in the input, or null.
+    pub labels: Value,
     /// The apiVersion in the input.
     pub api_version: String,
     /// The object's kind.

@@ -26,6 +26,8 @@ pub struct Findings {
 pub struct Surplus {
     /// Place of the first object with the field.
     pub at: String,
+    /// Place of the last object with the field so far.
+    pub(super) last: String,
     /// Sentence about the field in the first object: the kind, the path, and whether the field is
     /// unknown or a duplicate.
     pub what: String,
@@ -82,10 +84,15 @@ impl Findings {
         let what = || format!("{kind}: {word} field \"{path}\"");
         let surplus = self.surplus.entry(key).or_insert_with(|| Surplus {
             at: at.to_owned(),
+            last: String::new(),
             what: what(),
             count: 0,
         });
-        surplus.count += 1;
+        // Several items of one object may have the field.
+        if surplus.last != at {
+            at.clone_into(&mut surplus.last);
+            surplus.count += 1;
+        }
     }
 }
 

@@ -59,6 +59,7 @@ pub(super) fn load(
 struct ObjectNames {
     namespace: String,
     name: String,
+    labels: Value,
     api_version: String,
 }
 
@@ -101,6 +102,7 @@ impl Loader<'_> {
         let names = ObjectNames {
             namespace: name("namespace"),
             name: name("name"),
+            labels: value["metadata"]["labels"].clone(),
             api_version: api_version.clone(),
         };
         let verdict = self.catalog.judge(value, "", self.now);
@@ -170,6 +172,7 @@ impl Loader<'_> {
         self.simulation.aside.push(Aside {
             dialect: Arc::clone(dialect),
             demand: Key::new(resource, namespace, &names.name),
+            labels: names.labels.clone(),
             api_version: names.api_version.clone(),
             kind: demand_kind,
             at,
@@ -268,31 +271,30 @@ impl Loader<'_> {
                 continue;
             };
             let world = self.simulation.world(dialect.name());
+            let mut errors = self.incomplete.get(key).cloned().unwrap_or_default();
             if let Some(world) = world.filter(|_| dialect.guarded().judges.contains(&key.resource)) {
                 let guarding = world.snapshot().inventory.guarding();
-                let mut errors = self.incomplete.get(key).cloned().unwrap_or_default();
                 errors.extend(guarding.judge_offline(key.resource, object.value()));
-                if !errors.is_empty() {
-                    let (api_version, kind) =
-                        (object.api_version().to_owned(), object.value()["kind"].clone());
-                    refused.insert(key.clone(), (api_version, kind, errors));
-                }
+            }
+            if !errors.is_empty() {
+                refused.insert(key.clone(), (Arc::clone(object), errors));
             }
         }
         self.simulation
             .objects
             .retain(|(key, _)| !refused.contains_key(key));
-        for (key, (api_version, kind, errors)) in refused {
+        for (key, (object, errors)) in refused {
             for world in &mut self.simulation.worlds {
                 world.remove(&key);
             }
             let names = ObjectNames {
                 namespace: key.namespace.to_string(),
                 name: key.name.to_string(),
-                api_version,
+                labels: object.value()["metadata"]["labels"].clone(),
+                api_version: object.api_version().to_owned(),
             };
             let at = self.places.get(&key).cloned().unwrap_or_default();
-            let kind = kind.as_str().unwrap_or_default();
+            let kind = object.value()["kind"].as_str().unwrap_or_default();
             self.set_aside(&at, kind, errors.clone());
             self.note_aside(at, &names, kind, errors);
         }
