@@ -209,7 +209,7 @@ pub async fn require(authorizer: &dyn Authorizer, attributes: &Attributes) -> Re
                 %problem,
                 user = attributes.user.name,
                 verb = attributes.verb,
-                "request refused with 500: whether it is allowed could not be found out; check what rights are asked of"
+                "authorization failed, so the request is refused with 500; check the server or authorizer that is asked"
             );
             Err(Status::internal(
                 "authorization failed; the server's log has the reason",

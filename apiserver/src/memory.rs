@@ -215,8 +215,8 @@ fn full() -> Status {
 fn too_large(share: usize) -> Status {
     let mut status = Status::too_large(share);
     status.message = format!(
-        "the request would hold more than {share} bytes of memory, which is all that one user may have \
-         (a part of --max-bytes-inflight); send less in one request"
+        "the request would hold more than {share} bytes of memory, which is the whole share of its \
+         user (a part of --max-bytes-inflight); send less in one request"
     );
     status
 }

@@ -301,7 +301,7 @@ fn served(group: Read) -> Finding {
 
 /// Finding about `subject`, which is not checked, since the caller may not read `path`.
 fn unread(area: &'static str, subject: &str, path: &str) -> Finding {
-    let message = format!("{subject} not checked: you may not read {path}");
+    let message = format!("{subject} not checked: {path} cannot be read");
     let mend = match path {
         METRICS => "kubectl create clusterrole berth:metrics-reader --verb=get --non-resource-url=/metrics; kubectl create \
                     clusterrolebinding berth:metrics-reader --clusterrole=berth:metrics-reader --user=USER"

@@ -90,10 +90,11 @@ pub enum PluginCommand {
         #[command(flatten)]
         files: FilesArgs,
     },
-    /// Check Berth, and print the command that fixes each problem; exit code 1 if there are any
+    /// Check Berth, and print the command that fixes each problem; exit code 1 if there are any, else 3 if
+    /// Berth is not installed
     Check(CheckQuestion),
-    /// Save the objects that the schedulers read as YAML, for `simulate -f`; all namespaces, or with -n one
-    /// of them
+    /// Save the objects that the schedulers read as YAML, for `simulate -f`; of all namespaces, or with -n
+    /// those on which the decisions of that namespace depend
     Export(ExportQuestion),
     /// Decide all placeable objects of files, or of the hub, for the clusters there; nothing is written
     Simulate(SimulateArgs),

@@ -83,7 +83,7 @@ fn it_is_simulated(file: &Path) {
     assert_eq!(item["metadata"]["name"], "bear.toy");
     let status = &item["status"];
     assert_eq!(status["outcome"], "Scheduled", "{status}");
-    assert_eq!(status["message"], "1 of 2 boxes have room; picked shelf");
+    assert_eq!(status["message"], "1 of 2 boxes are feasible; picked shelf");
     assert_eq!(status["picked"][0]["target"], "shelf.toy");
     assert_eq!(rejections(status), ["attic Closed"]);
 }

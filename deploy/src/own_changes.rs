@@ -14,7 +14,7 @@ const API: &str = "admissionregistration.k8s.io/v1";
 #[must_use]
 pub fn own_changes(service: &Service) -> Vec<Value> {
     let account = format!("system:serviceaccount:{}:{}", service.namespace, service.name);
-    let message = "Berth may change nothing of its registration but caBundle";
+    let message = "Berth may change only caBundle and metadata of its registration";
     let validation = |expression: String| json!({"expression": expression, "message": message});
     // The fields of a webhook that must not change, beside `service` and `url` of its clientConfig. The names
     // of webhooks are unique.

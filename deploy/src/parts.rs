@@ -21,7 +21,8 @@ pub enum Set {
     Apiservice,
     /// The admission webhooks
     Webhooks,
-    /// Deployment, Service, disruption budget, network policy, the Secret of the CA
+    /// Deployment, Service, disruption budget, network policy, the objects of the certificates, and the claim
+    /// for an embedded database
     Workload,
     /// Everything, with the namespace, in the order of applying
     All,

@@ -36,7 +36,7 @@ pub(crate) enum DecryptionError {
 impl fmt::Display for DecryptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ephemeral => f.write_str("it is a copy that only the process could read that wrote it"),
+            Self::Ephemeral => f.write_str("it is a copy that only the process that wrote it could read"),
             Self::Key(problem) => f.write_str(problem),
         }
     }
@@ -280,7 +280,7 @@ fn random(bytes: &mut [u8]) -> Result<(), KeyError> {
 /// Splits an encrypted value into the key's name and the rest.
 fn parts(stored: &[u8]) -> Result<(&str, &[u8]), String> {
     let Some(rest) = stored.strip_prefix(AES_GCM.as_bytes()) else {
-        return Err("it is encrypted in a way that is not known here; aesgcm is".to_owned());
+        return Err("it is encrypted with an unsupported provider; only aesgcm is supported".to_owned());
     };
     let end = rest.iter().position(|byte| *byte == b':');
     let named = end.and_then(|end| Some((std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..])));

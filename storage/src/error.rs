@@ -97,7 +97,7 @@ pub enum StoreError {
         problem: String,
     },
     /// The object is larger than the store accepts.
-    #[error("{key} has {bytes} bytes, more than the store takes at once")]
+    #[error("{key} has {bytes} bytes, more than the store accepts")]
     TooLarge {
         /// Key of the object.
         key: Key,

@@ -225,7 +225,7 @@ impl Enforcer {
 
 fn too_many() -> Status {
     Status::internal(format!(
-        "admission policies ask for access reviews more than {MOST_ROUNDS} times one after the other"
+        "admission policies still ask for access reviews after {MOST_ROUNDS} evaluations"
     ))
 }
 

@@ -115,7 +115,8 @@ fn status(value: &Value) -> Result<Option<Status>, String> {
                 }
             };
             let code = fields.get("code").and_then(Value::as_u64).unwrap_or_default();
-            let code = u16::try_from(code).map_err(|_| format!("response.status.code {code} is none"))?;
+            let code = u16::try_from(code)
+                .map_err(|_| format!("response.status.code {code} is not an HTTP status code"))?;
             let message = text(&value["message"]);
             let mut status = Status::failure(code, text(&value["reason"]), message);
             status.details = details;

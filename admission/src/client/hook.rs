@@ -122,7 +122,8 @@ impl Hook {
             .any(|version| version == REVIEW_VERSION)
         {
             problems.push(format!(
-                "admissionReviewVersions of the webhook have no {REVIEW_VERSION:?}, which is the only one spoken here"
+                "admissionReviewVersions of the webhook do not contain {REVIEW_VERSION:?}, the only version that this server \
+                 supports"
             ));
         }
         let rules = value["rules"]

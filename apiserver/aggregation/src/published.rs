@@ -127,7 +127,7 @@ impl PublishedTrust {
 /// Logs the problem.
 fn log(result: Result<(), HubError>) {
     if let Err(problem) = result {
-        tracing::error!(%problem, "cannot read extension-apiserver-authentication; keeping the previous client CAs");
+        tracing::error!(%problem, "cannot use extension-apiserver-authentication; keeping the previous client CAs and front proxies");
     }
 }
 

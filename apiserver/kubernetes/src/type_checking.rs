@@ -99,7 +99,7 @@ impl Handler for Checker {
                     tracing::warn!(
                         policy = %name.name,
                         problem = status.message,
-                        "what was found in the expressions of a ValidatingAdmissionPolicy was not written; retrying"
+                        "cannot write the type-check result of a ValidatingAdmissionPolicy; retrying"
                     );
                     is_complete = false;
                 }

@@ -276,7 +276,7 @@ fn write_all(mut sink: Box<dyn Write + Send>, mut messages: mpsc::Receiver<Messa
         };
         if let Err(problem) = result {
             metrics.audit_error("log", 1);
-            tracing::error!(%problem, "events are missing in the audit log: they cannot be written; check the disk that it is on");
+            tracing::error!(%problem, "cannot write to the audit log, so events are missing in it; check its disk");
         }
     }
 }

@@ -266,7 +266,7 @@ impl Transaction {
             Some(have) if Arc::ptr_eq(have, store) => {}
             Some(_) => {
                 return Err(Status::internal(format!(
-                    "{} is in another store than the rest",
+                    "{} is in another store than the earlier objects of this transaction",
                     served.name
                 )));
             }

@@ -62,7 +62,8 @@ impl FromStr for Origin {
 #[derive(Args, Clone, Debug, Default)]
 pub struct OriginArgs {
     /// Source of the decision: Berth's `server`; the `hub`, whose objects are only read, without Berth on it;
-    /// or the objects of a folder. By default the server, if one is registered on the hub, and else the hub.
+    /// or the objects of a folder or a file. By default the server, if one is registered on the hub, and else
+    /// the hub.
     #[arg(long, value_name = "server|hub|FOLDER", value_hint = ValueHint::AnyPath)]
     pub from: Option<Origin>,
     /// The rules in force, if this process decides and a system's newest release contradicts the
@@ -244,9 +245,9 @@ pub struct WhyArgs {
 pub enum HistoryOutput {
     /// One change after another, each with its differences.
     Table,
-    /// The DecisionHistory in JSON.
+    /// The DecisionHistory in JSON; with -A, a List of the records.
     Json,
-    /// The DecisionHistory in YAML.
+    /// The DecisionHistory in YAML; with -A, a List of the records.
     Yaml,
 }
 
@@ -350,9 +351,9 @@ fn rules(token: &str) -> Result<RulesChoice, String> {
 pub enum SimulateOutput {
     /// Tables for people; long tables are cut, with counts by reason.
     Table,
-    /// A SchedulingList in JSON.
+    /// A SchedulingList in JSON; for a plan, a SchedulingReview.
     Json,
-    /// A SchedulingList in YAML.
+    /// A SchedulingList in YAML; for a plan, a SchedulingReview.
     Yaml,
     /// Markdown, for a pull request; only for plans.
     Markdown,
@@ -466,7 +467,7 @@ pub struct CompareQuestion {
     #[arg(long)]
     pub only_different: bool,
     /// Time after the creation of a request for which the other scheduler may still have to decide it; until
-    /// then a missing decision is not a difference (such as 30s).
+    /// then a difference is reported as unknown (such as 30s).
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub agreement_grace_period: Duration,
     /// Form of the output.

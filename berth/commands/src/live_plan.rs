@@ -86,7 +86,7 @@ pub async fn run(
     if input.aside.is_empty() {
         return Ok(code);
     }
-    crate::say_error!("note: the plan is of what could be read");
+    crate::say_error!("note: the plan leaves out what could not be read");
     Ok(ExitCode::from(SET_ASIDE))
 }
 

@@ -151,7 +151,7 @@ async fn ask(
     }
     match refusals.first() {
         Some((_, status)) if status.code == 404 => bail!(
-            "the server does not serve the history of {API_VERSION}: Berth is not installed or older, or the kubeconfig names another cluster"
+            "the server does not serve the history of {API_VERSION}: Berth is not installed or is an older version, or the kubeconfig names another cluster"
         ),
         _ => Err(missing::refused(client, words, refusals).await),
     }

@@ -304,7 +304,9 @@ impl LoadedInput {
     /// decided.
     fn tell_rest(&self) {
         if !self.whole {
-            crate::say_error!("note: the rest is decided by what could be read; with --strict nothing is");
+            crate::say_error!(
+                "note: what could not be read is left out, and the rest is decided; with --strict nothing is decided"
+            );
         }
     }
 }

@@ -118,7 +118,7 @@ impl ControllerMetrics {
             );
             to.register(
                 "workqueue_work_duration_seconds",
-                "Seconds of the decision of a demand, including its writes",
+                "Seconds of the decision of a demand, including its writes, or of a step of a controller",
                 self.work_durations.clone(),
             );
             to.register(
@@ -143,7 +143,8 @@ impl ControllerMetrics {
             );
             to.register(
                 "scheduler_events",
-                "Events about decisions, by result: created, repeated, failed, or dropped because of their number",
+                "Events about decisions, by result: created, repeated, gone (deleted meanwhile), failed, or dropped because of \
+                 their number",
                 self.events.clone(),
             );
         });

@@ -79,7 +79,7 @@ impl TokenFile {
         let token = text.trim();
         if token.len() < SHORTEST {
             return Err(Status::unavailable(
-                "the server has no --integrations-token-file",
+                "the token in the server's --integrations-token-file is too short",
                 5,
             ));
         }

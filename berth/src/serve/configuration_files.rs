@@ -45,7 +45,7 @@ pub(super) async fn fill(
         let name = dialect.name();
         let (path, rules) = (format!("spec.{name}"), RulesChoice::of(&json!({"spec": spec})));
         for warning in dialect.configuration().warnings(&spec[name], &path, rules) {
-            tracing::warn!(file = %file.display(), warning, "this is legal in the configuration and surely not meant");
+            tracing::warn!(file = %file.display(), warning, "the configuration allows this, but it is probably not intended");
         }
         put(store, dialect.name(), &spec, origin, now)
             .await

@@ -103,6 +103,6 @@ pub(super) fn server_of(path: &Path) -> Result<String> {
         .filter_map(|cluster| cluster.cluster?.server);
     match servers.into_iter().next() {
         Some(server) => Ok(server),
-        None => bail!("{}: the current cluster has no server", path.display()),
+        None => bail!("{}: no cluster has a server", path.display()),
     }
 }

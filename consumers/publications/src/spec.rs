@@ -199,7 +199,7 @@ fn labels(labels: &BTreeMap<String, String>, errors: &mut Vec<FieldError>) {
     for key in labels.keys() {
         let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
         if key == SYSTEM_LABEL || matches!(prefix, "multicluster.x-k8s.io" | "x-k8s.io") {
-            let detail = "is set on every object by what the object is";
+            let detail = "is reserved for labels that Berth sets on published objects";
             errors.push(FieldError::forbidden(format!("spec.labels[{key}]"), detail));
         }
     }

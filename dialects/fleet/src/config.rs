@@ -17,7 +17,7 @@ use crate::eligibility::Limits;
 #[serde(rename_all = "camelCase", default)]
 struct Form {
     /// Age of a member's last heartbeat above which no resources are placed on the member: a positive
-    /// duration such as 300s or 1h30m. Members send one every 60s.
+    /// duration such as 300s or 1h30m. Members send one every 60s by default.
     cluster_heartbeat_check_timeout: String,
     /// Time for which a member may be unhealthy until no resources are placed on it: a positive duration
     /// such as 300s or 1h30m.
@@ -64,7 +64,7 @@ const HEARTBEAT_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 pub(crate) fn warnings(spec: &Value, path: &str) -> Vec<String> {
     match read(Some(spec), path) {
         Ok(limits) if limits.heartbeat <= HEARTBEAT_INTERVAL => vec![format!(
-            "{}: members send a heartbeat every 60s, so that they will seem to be gone again and again",
+            "{}: members send a heartbeat every 60s by default, so that they will seem to be gone again and again",
             below(path, HEARTBEAT)
         )],
         _ => Vec::new(),
@@ -92,8 +92,8 @@ mod tests {
         assert_eq!(
             warnings("60s"),
             [
-                "spec.fleet.clusterHeartbeatCheckTimeout: members send a heartbeat every 60s, so that they will seem to be \
-              gone again and again"
+                "spec.fleet.clusterHeartbeatCheckTimeout: members send a heartbeat every 60s by default, so that they will \
+              seem to be gone again and again"
             ]
         );
         assert!(warnings("61s").is_empty() && warnings("soon").is_empty());

@@ -210,7 +210,10 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, rank: Option<usize>
                 detail.map(|detail| unfit(fleet, detail)).unwrap_or_default()
             )
         }
-        None => format!("{picked} other clusters {verb} selected"),
+        None => {
+            let clusters = if picked == 1 { "cluster is" } else { "clusters are" };
+            format!("{picked} other {clusters} selected")
+        }
     };
     ("NotPickedByScore", text)
 }

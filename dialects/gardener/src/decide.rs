@@ -10,7 +10,6 @@ use crate::code::Code;
 use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::fleet::shoot::Record;
-use crate::names::SEEDS;
 use crate::request::{Request, Rule};
 use crate::solve::{Solution, solve};
 use crate::words;
@@ -127,7 +126,7 @@ impl Fleet {
                 errors.push(FieldError::invalid(
                     path,
                     name.as_str(),
-                    format!("there is no {SEEDS} \"{name}\""),
+                    format!("there is no seed \"{name}\""),
                 ));
                 continue;
             };

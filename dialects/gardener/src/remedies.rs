@@ -127,9 +127,9 @@ impl SeedPair<'_> {
                 none("a shoot of purpose testing goes to seeds of its own provider type only")
             }
             Code::NotSameProvider => vec![self.by_distance()],
-            Code::NotMinimalDistance => {
-                none("nearer seeds are feasible: only without them (seedSelector) is this one the nearest")
-            }
+            Code::NotMinimalDistance => none(
+                "nearer seeds are feasible: this seed is the nearest only if the seedSelector excludes them",
+            ),
         }
     }
 
@@ -396,7 +396,9 @@ impl SeedPair<'_> {
         let mut free_ranges = Vec::new();
         for range in (0..3).filter(|range| bits >> range & 1 == 1) {
             let Some(free) = self.free(&used) else {
-                return vec![Remedy::none("no range is left that meets none of the seed's")];
+                return vec![Remedy::none(
+                    "every range that could be proposed overlaps with a range of the seed or of the shoot",
+                )];
             };
             used.push(Range::of(Some(&free)));
             free_ranges.push((RANGES[range], free));
@@ -416,7 +418,8 @@ impl SeedPair<'_> {
     /// A remedy without an edit: the networks in a shoot's status cannot be changed.
     fn held(&self) -> Vec<Remedy> {
         vec![Remedy::none(format!(
-            "status.networking tells what shoot {} has already: only seeds whose networks are apart from that take it",
+            "shoot {} already uses the ranges in status.networking: only seeds whose networks do not overlap with them take \
+             it",
             self.shoot.wants.name
         ))]
     }

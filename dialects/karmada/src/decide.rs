@@ -193,7 +193,7 @@ impl BindingFacts<'_> {
         if errors.is_empty() && candidates.is_empty() {
             errors.push(FieldError::required(
                 "spec.targets",
-                "a binding goes to a cluster at least",
+                "a binding needs at least one cluster",
             ));
         }
         if !errors.is_empty() {

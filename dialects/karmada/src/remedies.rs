@@ -143,11 +143,11 @@ impl ClusterPair<'_> {
         let selector = self.raw().and_then(|raw| raw.label_selector.as_ref());
         let Some(selector) = selector.and_then(|raw| Selector::compile(raw, "").ok()) else {
             return vec![Remedy::none(
-                "the label selector is none: it must be mended in the policy",
+                "the label selector is invalid: it must be mended in the policy",
             )];
         };
         let cluster_labels = self.cluster.labels();
-        let relax_selector = self.affinity("ask for no labels that it has not", |affinity, _| {
+        let relax_selector = self.affinity("ask only for the cluster's own labels", |affinity, _| {
             labels::relax(&mut affinity["labelSelector"], cluster_labels);
         });
         let change_labels = labels::to_match(&selector, cluster_labels).map(|changes| {

@@ -118,7 +118,7 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
         Code::Excluded => format!("{} excludes the cluster by name", group(record, decision)),
         Code::Labels => match label_problem(record, decision) {
             Some(problem) => format!(
-                "the label selector of {} is none, and matches nothing: {problem}",
+                "the label selector of {} is invalid, and matches nothing: {problem}",
                 group(record, decision)
             ),
             None => format!("{} asks for other labels", group(record, decision)),
@@ -367,7 +367,7 @@ fn ignored_message(fleet: &Fleet, decision: &Decision, reason: IgnoreReason) -> 
             "its scheduler is {}",
             record.map(|record| record.scheduler()).unwrap_or_default()
         ),
-        IgnoreReason::Suspended => "spec.suspension.scheduling holds up that it is decided".to_owned(),
+        IgnoreReason::Suspended => "spec.suspension.scheduling suspends its scheduling".to_owned(),
         IgnoreReason::Unclaimed => {
             "no policy claims it any more: what is placed stays, and nothing decides it again".to_owned()
         }
@@ -402,7 +402,7 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     }
     if record.applied == crate::record::AppliedPlacement::Unreadable {
         warnings.push(format!(
-            "metadata.annotations[{}]: it is no placement, so that a changed placement makes nothing due",
+            "metadata.annotations[{}]: it is not a valid placement, so a changed placement makes nothing due",
             crate::names::APPLIED_PLACEMENT
         ));
     }

@@ -122,7 +122,7 @@ impl Placement {
         };
         let mut problems: Vec<Problem> = pairs
             .duplicates()
-            .map(|key| Problem::of(key, "stands twice".to_owned()))
+            .map(|key| Problem::of(key, "is repeated".to_owned()))
             .collect();
         let mut seen: BTreeMap<Arc<str>, String> = BTreeMap::new();
         let mut map = BTreeMap::new();

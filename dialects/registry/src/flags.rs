@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::settings::{Settings, location_cluster, synced_resource};
 
-/// Users of actors, and the objects that are guarded for them.
+/// Users of actors, and settings of kcp.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ActorArgs {
     /// A user that rolls out Fleet's bindings: it moves them from Scheduled to Bound and deletes Unscheduled

@@ -87,7 +87,8 @@ fn solve(fleet: &Fleet, ask: &Ask<'_>) -> Result<PipelineOutcome, ChoiceRefusal>
             let chosen = names.iter().filter_map(|name| fleet.candidate(name));
             let fits: Vec<_> = chosen.filter(|candidate| feasible.contains(candidate)).collect();
             if fits.len() < names.len() {
-                let error = FieldError::invalid("spec.targets[0]", names[0].as_str(), "unknown or full");
+                let detail = "unknown, full or closed";
+                let error = FieldError::invalid("spec.targets[0]", names[0].as_str(), detail);
                 return Err(ChoiceRefusal { errors: vec![error] });
             }
             fits

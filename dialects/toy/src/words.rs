@@ -29,7 +29,7 @@ pub(crate) fn not_picked(rank: Option<usize>) -> (&'static str, String) {
 /// The summary of a decision in one line.
 pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let room = format!(
-        "{} of {} boxes have room",
+        "{} of {} boxes are feasible",
         decision.solved.feasible.len(),
         fleet.count()
     );

@@ -130,7 +130,7 @@ fn credentials(problem: &AuthError) -> String {
                 .trim()
                 .lines()
                 .last()
-                .unwrap_or("it says nothing of it")
+                .unwrap_or("it printed no error")
                 .to_owned();
             format!(
                 "the kubeconfig's credential plugin {cmd} failed ({}): {error_output}",

@@ -269,7 +269,7 @@ impl Builder {
         }
         self.anchor_weight.add(weight);
         if self.anchor_weight.exceeds(self.most_anchor_weight) {
-            return Err(problem(at, "anchors within anchors hold too much"));
+            return Err(problem(at, "the values of nested anchors are too large together"));
         }
         let node = node.clone();
         self.anchors.insert(anchor, Anchor { node, depth, weight });

@@ -14,7 +14,10 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Problem> {
         let text = char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).collect::<Result<String, _>>();
         match text {
             Ok(text) if rest.is_empty() => Ok(Cow::Owned(text)),
-            _ => Err(malformed(1, "it is not UTF-16, which its first bytes say it is")),
+            _ => Err(malformed(
+                1,
+                "its byte order mark says UTF-16, but it is not valid UTF-16",
+            )),
         }
     };
     match bytes {

@@ -159,7 +159,7 @@ impl CreateHook for AutoBind {
         // bound after the create.
         let task = tokio::spawn(async move { engine.foresee(&*committer, dialect, &demand, &object).await });
         let foreseen = task.await.unwrap_or_else(|problem| {
-            tracing::error!(%key, %problem, "deciding a new object did not end; report it as a bug, with this line");
+            tracing::error!(%key, %problem, "the decision on a new object panicked; the object is bound after its create; report it as a bug, with this line");
             None
         });
         let (foreseen, commit) = foreseen?;

@@ -14,7 +14,7 @@ use super::shared::Token;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Binding {
-    /// The target of the binding.
+    /// The targets of the binding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<BindingSpec>,
     /// Result of the binding.
@@ -22,7 +22,7 @@ pub struct Binding {
     pub status: Option<BindingStatus>,
 }
 
-/// The target of a binding.
+/// The targets of a binding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BindingSpec {

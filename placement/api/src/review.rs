@@ -167,7 +167,7 @@ fn rules(value: &Value) -> Vec<FieldError> {
     let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
     let mut errors = Vec::new();
     if has("decisions") && !has("changes") {
-        let detail = "decisions are named for a plan: with spec.changes";
+        let detail = "may only be set together with spec.changes";
         errors.push(FieldError::forbidden("spec.decisions", detail));
     }
     match (has("object"), has("reference")) {
@@ -222,7 +222,7 @@ fn plan_rules(spec: &Value) -> Vec<FieldError> {
         }
     }
     if spec["inventory"].as_str().is_some_and(|mode| mode != "Live") {
-        let detail = "a plan is made on what is stored: leave it out, or ask berth simulate";
+        let detail = "a plan is computed on the stored objects: omit the field, or use berth simulate";
         errors.push(FieldError::forbidden("spec.inventory", detail));
     }
     if spec["changes"].as_array().is_some_and(Vec::is_empty) {
@@ -288,7 +288,7 @@ fn local_rules(value: &Value) -> Vec<FieldError> {
         .get("changes")
         .is_some_and(|changes| !changes.is_null())
     {
-        let detail = "a plan is about every decision: make a SchedulingReview";
+        let detail = "a plan covers the decisions of all namespaces: create a SchedulingReview";
         errors.push(FieldError::forbidden("spec.changes", detail));
     } else {
         errors.extend(rules(value));

@@ -93,7 +93,7 @@ pub enum BindError {
     #[error("{0} not found")]
     NotFound(Key),
     /// The chosen targets cannot be bound.
-    #[error("the chosen targets cannot be bound")]
+    #[error("the decision is refused: {}", berth_apimachinery::field::aggregate(&.0.errors))]
     Refused(ChoiceRefusal),
     /// The scheduler finds no place; nothing was written.
     #[error("nothing can be bound")]

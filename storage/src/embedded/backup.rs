@@ -188,7 +188,7 @@ fn read(
             return Err(damaged(&key_text(), "its checksum does not match"));
         }
         if last >= key {
-            return Err(damaged(&key_text(), "it is not where it was written"));
+            return Err(damaged(&key_text(), "it is out of order"));
         }
         count += 1;
         crcs ^= record.crc;
@@ -198,10 +198,11 @@ fn read(
     let totals = exactly(input, TOTALS as u32)?.ok_or_else(cut_off)?;
     let totals = Totals::decode(&totals).map_err(|problem| damaged("totals", &problem))?;
     if (totals.count, totals.crcs) != (count, crcs) {
-        return Err(damaged("totals", "the records do not add up to them"));
+        let problem = "the number or the checksum of the records differs from them";
+        return Err(damaged("totals", problem));
     }
     if input.read(&mut [0])? != 0 {
-        return Err(damaged("end", "something follows"));
+        return Err(damaged("end", "more bytes follow"));
     }
     Ok(totals)
 }

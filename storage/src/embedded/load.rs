@@ -278,7 +278,7 @@ fn check_totals(file: &str, totals: &Totals, parsed: &ParsedRecords) -> Result<(
     let ephemeral = parsed.ephemeral.iter().map(|(_, crc)| *crc);
     let crcs = loaded.iter().map(|loaded| loaded.crc).chain(ephemeral);
     if crcs.fold(0, |crcs, crc| crcs ^ crc) != totals.crcs {
-        return problem("the records do not add up to it".to_owned());
+        return problem("the checksum of all records differs from it".to_owned());
     }
     if let Some(ahead) = loaded
         .iter()

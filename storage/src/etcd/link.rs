@@ -72,7 +72,7 @@ impl Failure {
                 text.clone()
             }
             Self::Compacted => "the revision is compacted".to_owned(),
-            Self::TooLarge => "the request is larger than etcd takes".to_owned(),
+            Self::TooLarge => "the request is larger than etcd accepts".to_owned(),
         }
     }
 

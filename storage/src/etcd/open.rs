@@ -64,10 +64,7 @@ async fn catch_up(store: &EtcdStore, now: Revision) -> Result<(), StoreError> {
             Err(_behind) if store.feed.cache().revision() > before => {}
             Err(_behind) => {
                 let why = store.feed.ready().err();
-                let why = why.map_or_else(
-                    || "its watch does not come forward".to_owned(),
-                    |why| why.to_string(),
-                );
+                let why = why.map_or_else(|| "its watch makes no progress".to_owned(), |why| why.to_string());
                 return Err(StoreError::Unavailable(format!("{}: {why}", store.link.place())));
             }
         }

@@ -186,7 +186,7 @@ fn what_cannot_be_understood_is_the_hooks_problem() {
     for (fields, part) in [
         (
             json!({"admissionReviewVersions": ["v1beta1"]}),
-            "only one spoken here",
+            "the only version that this server supports",
         ),
         (
             json!({"clientConfig": {"url": "https://x/", "caBundle": "%"}}),

@@ -55,8 +55,8 @@ pub struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     pub audit_log_path: Option<String>,
     /// Audit policy: kube-apiserver's Policy (audit.k8s.io/v1) [default: every request at level Metadata, at
-    /// stage ResponseComplete]. Bodies of Secrets, and of tokens that are issued or reviewed, are never
-    /// logged, at any level.
+    /// every stage except RequestReceived]. Bodies of Secrets, and of tokens that are issued or reviewed, are
+    /// never logged, at any level.
     #[arg(long, value_name = "FILE")]
     pub audit_policy_file: Option<PathBuf>,
     /// Number of days to keep old log files; 0 keeps them regardless of their age.

@@ -115,7 +115,7 @@ fn with_timeout(url: &str, timeout: Duration) -> Result<Uri, String> {
     let mark = if url.contains('?') { '&' } else { '?' };
     let uri: Uri = format!("{url}{mark}timeout={}s", timeout.as_secs())
         .parse()
-        .map_err(|problem| format!("clientConfig names no place that can be called ({url:?}): {problem}"))?;
+        .map_err(|problem| format!("clientConfig has no valid address ({url:?}): {problem}"))?;
     if uri.scheme_str() != Some("https") {
         return Err(format!(
             "clientConfig.url must begin with https://, {url:?} does not"

@@ -194,7 +194,7 @@ impl<'a> WebhookCall<'a> {
             Arc::make_mut(&mut decisions).extend(reviews.into_iter().zip(answers));
         }
         Verdict::Unknown(format!(
-            "match conditions ask for access reviews more than {MOST_ROUNDS} times one after the other"
+            "match conditions still ask for access reviews after {MOST_ROUNDS} evaluations"
         ))
     }
 

@@ -59,7 +59,9 @@ impl<'a> Reader<'a> {
             }
             WireType::ThirtyTwoBit => self.take(4).map(|_| Wire::Fixed)?,
             WireType::SixtyFourBit => self.take(8).map(|_| Wire::Fixed)?,
-            WireType::StartGroup | WireType::EndGroup => return Err("a group, which nothing has".to_owned()),
+            WireType::StartGroup | WireType::EndGroup => {
+                return Err("a protobuf group, which is not supported".to_owned());
+            }
         };
         Ok(Some((number, value)))
     }

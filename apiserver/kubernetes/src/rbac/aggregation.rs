@@ -64,7 +64,7 @@ impl Handler for Writer {
     }
 
     fn ended(&self, problem: &StoreError) -> Duration {
-        tracing::warn!(%problem, "the watch of ClusterRoles ended; aggregated roles are looked at again");
+        tracing::warn!(%problem, "the watch of ClusterRoles ended; checking the aggregated roles again");
         Self::RETRY_AFTER
     }
 }

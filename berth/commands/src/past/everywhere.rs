@@ -77,7 +77,7 @@ async fn list(client: &Client, resource: &str, refusals: &mut Vec<String>) -> Re
                 return Ok(Vec::new());
             }
             Err(status) if status.code == 404 => bail!(
-                "the server does not serve the history of {API_VERSION}: Berth is not installed or older, or the kubeconfig names another cluster"
+                "the server does not serve the history of {API_VERSION}: Berth is not installed or is an older version, or the kubeconfig names another cluster"
             ),
             Err(status) => return Err(anyhow!("{}", status.message)),
         }

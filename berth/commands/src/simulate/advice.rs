@@ -67,7 +67,7 @@ pub fn edits(out: &mut impl Write, status: &Value, commands: bool, width: Option
     match status["gaveUp"].as_str().filter(|why| !why.is_empty()) {
         Some(why) => dim(format!("The search ended early: {}", shown(why))),
         None if targets.iter().any(|target| target["gaveUp"] == true) => {
-            dim("There may be more that was not tried.".to_owned())
+            dim("There may be further changes that were not tried.".to_owned())
         }
         None => Ok(()),
     }

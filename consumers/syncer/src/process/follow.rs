@@ -132,7 +132,7 @@ impl Reflector {
                 Some(Arc::new(value))
             }
             Err(problem) => {
-                tracing::error!(resource = self.kind.name(), %problem, "cannot parse an object, which is not synced until it is changed");
+                tracing::error!(resource = self.kind.name(), %problem, "cannot convert an object to JSON; it is not synced until it is changed");
                 None
             }
         }

@@ -87,7 +87,11 @@ impl Handler for Follower {
         match problem {
             StoreError::Expired { .. } => Duration::ZERO,
             problem => {
-                tracing::warn!(%problem, "cannot follow what syncers are shown by; retrying");
+                tracing::warn!(
+                    %problem,
+                    "cannot watch the workload clusters and kcp's configuration, on which the views of syncers depend; \
+                     retrying"
+                );
                 Self::RETRY_AFTER
             }
         }

@@ -48,8 +48,8 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     pub current: Vec<CurrentEntry>,
     /// Changes that binding would make to each cluster.
     pub changes: Vec<ChangeEntry>,
-    /// All considered targets, best first; then infeasible ones, the nearest to fitting first; at last
-    /// targets that are out of scope.
+    /// The considered targets: feasible ones, best first; then infeasible ones, the nearest to fitting first;
+    /// then targets that are out of scope; at last the names of missing clusters.
     pub candidates: Candidates,
     /// Number of further candidates, if `?limit=` requested only the first ones.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -297,7 +297,7 @@ pub struct Candidate {
 /// The reason why a target is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RejectionEntry {
-    /// The plugin that refuses the target; empty if the target is feasible and others were better.
+    /// The plugin that refuses the target; empty if the target is feasible and not picked.
     pub plugin: Token,
     /// The reason, as one word.
     pub reason: Token,

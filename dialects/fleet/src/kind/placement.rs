@@ -39,12 +39,12 @@ pub(crate) struct PlacementSpec {
     /// Resources that are placed. Scheduling does not depend on them.
     #[schemars(length(min = 1, max = 100))]
     pub(crate) resource_selectors: Vec<ResourceSelector>,
-    /// Rules for clusters; all eligible clusters if absent.
+    /// Rules for clusters; if absent, every cluster that fits is picked.
     pub(crate) policy: Option<PlacementPolicy>,
     /// Strategy by which changes reach the chosen clusters. Kept for the rollout, not for scheduling.
     #[schemars(with = "Option<RolloutStrategy>")]
     pub(crate) strategy: IgnoredAny,
-    /// Number of old snapshots that are kept.
+    /// Number of snapshots that are kept, including the current one.
     #[schemars(range(min = 1, max = 1000), extend("default" = 10))]
     pub(crate) revision_history_limit: Option<i32>,
     /// Readers of the status.

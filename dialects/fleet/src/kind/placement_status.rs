@@ -11,7 +11,8 @@ use serde::Deserialize;
 use super::placement::PlacementStatus;
 use crate::names::{BETA_ALONE, PLACEMENT_GROUP, REPORTS, STORED};
 
-/// A copy of the status of a ClusterResourcePlacement, for users who may only read its namespace.
+/// A copy of the status of a ClusterResourcePlacement, for users who may only read the namespace that it
+/// selects.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["lastUpdatedTime", "sourceStatus"]))]

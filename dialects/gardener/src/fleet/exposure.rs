@@ -61,7 +61,7 @@ pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
         let own = spec.get("tolerations").and_then(Value::as_array);
         if own.is_some_and(|own| own.iter().any(|own| own["key"] == toleration["key"])) {
             let key = toleration["key"].as_str().unwrap_or_default();
-            let detail = format!("the ExposureClass has one of the key {key}");
+            let detail = format!("the ExposureClass already has a toleration with the key {key}");
             errors.push(FieldError::forbidden("spec.tolerations", detail));
         } else {
             push(spec, "tolerations", toleration);
@@ -190,7 +190,7 @@ mod tests {
             merged(&clash).unwrap_err(),
             [
                 "spec.seedSelector.matchLabels[exposed]: Invalid value: \"no\": the ExposureClass asks for exposed=yes",
-                "spec.tolerations: Forbidden: the ExposureClass has one of the key exposed",
+                "spec.tolerations: Forbidden: the ExposureClass already has a toleration with the key exposed",
             ]
         );
     }

@@ -20,8 +20,9 @@ pub struct SeedSelector {
     /// Requirements on single labels of a seed, all of which must hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
-    /// The provider types that a seed may have; "*" means all. If empty both here and on the other side
-    /// (cloud profile or shoot), only seeds of the shoot's own provider type are used.
+    /// The provider types that a seed may have; "*" means all. If the cloud profile and the shoot list none,
+    /// only seeds of the shoot's own provider type are used. By the current rules, the list of a shoot does
+    /// not count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub provider_types: Vec<String>,
 }

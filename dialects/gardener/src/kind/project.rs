@@ -30,8 +30,8 @@ pub struct Project {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ProjectSpec {
-    /// The namespace of the project. Cannot be changed. The default is garden- followed by the project's
-    /// name.
+    /// The namespace of the project. Cannot be changed once set. The default is garden- followed by the
+    /// project's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Responsible subject.

@@ -46,7 +46,7 @@ fn every_malformed_value_is_named() {
         (r#"{"root+a+x":""}"#, "unknown state \"\""),
         (
             r#"{"root+a+x":"Bound","root+a+x":"Bound"}"#,
-            "entry \"root+a+x\": stands twice",
+            "entry \"root+a+x\": is repeated",
         ),
         (
             r#"{"root+a+x":"Bound","root+b+x":"Removing"}"#,

@@ -65,7 +65,10 @@ impl Coordinate {
         };
         let Some(coordinate) = &config.score_coordinate else {
             return if config.name.is_empty() {
-                Err(missing("scoreCoordinate", "says which score is meant"))
+                Err(missing(
+                    "scoreCoordinate",
+                    "name a built-in prioritizer, or a score of AddOnPlacementScore objects",
+                ))
             } else {
                 Ok(Self::BuiltIn(config.name.clone()))
             };

@@ -144,7 +144,7 @@ pub(crate) struct Version {
     pub(crate) kubernetes: Option<String>,
 }
 
-/// Properties that the cluster reports.
+/// A claim of the cluster about itself.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ClusterClaim {

@@ -79,7 +79,7 @@ impl<'a> Lazy<'a> {
         };
         if self.depth.get() >= DEEPEST {
             return Err(Error::failed(format!(
-                "more than {DEEPEST} variables are made of one another"
+                "more than {DEEPEST} variables depend on one another"
             )));
         }
         self.depth.set(self.depth.get() + 1);

@@ -236,7 +236,7 @@ fn a_long_chain_of_variables_is_an_error_and_not_a_full_stack() {
         result
             .unwrap_err()
             .to_string()
-            .contains("variables are made of one another")
+            .contains("variables depend on one another")
     );
 }
 

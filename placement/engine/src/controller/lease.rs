@@ -80,7 +80,9 @@ pub struct LeaseDurations {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadDurations {
     /// The duration of a Lease is in whole seconds, at least one.
-    #[error("the lease duration is {0:?}: whole seconds are expected, since the Lease says it in seconds")]
+    #[error(
+        "the lease duration is {0:?}: whole seconds, at least one, are expected, since the Lease says it in seconds"
+    )]
     Duration(Duration),
     /// Another replica could begin before the holder stops.
     #[error(

@@ -430,7 +430,7 @@ impl Reflector {
     }
 
     async fn pause(&self, problem: &StoreError) {
-        tracing::error!(resource = %self.resource, %problem, "cannot store copies of the hub's objects; retrying");
+        tracing::error!(resource = %self.resource, %problem, "cannot read or store copies of the hub's objects; retrying");
         tokio::time::sleep(PAUSES.1).await;
     }
 

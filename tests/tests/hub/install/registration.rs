@@ -142,7 +142,7 @@ fn berths_account_changes_ca_bundles_and_nothing_else_of_its_registration() {
     let mutating = ["mutatingwebhookconfiguration", "berth"];
     let validating = ["validatingwebhookconfiguration", "berth"];
     let service = ["apiservice", "v1alpha1.scheduling.berth.dev"];
-    let held = "Berth may change nothing of its registration but caBundle";
+    let held = "Berth may change only caBundle and metadata of its registration";
     let wider = r#"[{"op":"replace","path":"/webhooks/0/rules/0/resources","value":["*"]}]"#;
     // A policy is in force a moment after its creation.
     eventually("the policy to hold", || {

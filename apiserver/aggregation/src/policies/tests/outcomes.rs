@@ -111,7 +111,7 @@ async fn a_configuration_that_cannot_be_used_is_a_webhook_that_cannot_be_asked()
         (
             nowhere(),
             json!({"admissionReviewVersions": ["v1beta1"]}),
-            "only one spoken here",
+            "the only version that this server supports",
         ),
     ] {
         let policies = policies(&[], &[("a", json!([hook("a.x", &config, &fields)]))]).await;

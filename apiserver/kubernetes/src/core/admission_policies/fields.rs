@@ -284,7 +284,7 @@ pub struct Status {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TypeChecking {
-    /// Warnings, one for each expression.
+    /// Warnings, one for each such expression.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub expression_warnings: Option<Vec<ExpressionWarning>>,
 }

@@ -41,7 +41,7 @@ fn unknown_and_infeasible_choices_are_refused_with_every_reason() {
     let infeasible = "spec.targets[0]: Invalid value: \"bad\": Untolerated: the shoot does not tolerate the taint t=v; \
                       NotSameRegion: the seed's region is \"us-east-1\", the shoot's is \"eu-west-1\"";
     assert_eq!(errors(&fleet, &demand, &["bad"]), [infeasible]);
-    let unknown = "there is no seeds.core.gardener.cloud \"nope\"";
+    let unknown = "there is no seed \"nope\"";
     assert_eq!(
         errors(&fleet, &demand, &["nope"]),
         [format!("spec.targets[0]: Invalid value: \"nope\": {unknown}")]

@@ -163,9 +163,10 @@ pub struct SeedSettings {
 #[serde(default)]
 #[schemars(extend("required" = ["mode"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ZoneSelection {
-    /// Enforce: the seed refuses shoots whose workers name zones that it does not have. Prefer: it accepts
-    /// them only if no seed is preferred for them. Shoots that must survive the loss of a zone, or that name
-    /// zones of their control plane, are accepted regardless of the mode.
+    /// Enforce: the seed refuses shoots whose workers name zones, none of which it has. Prefer: it refuses
+    /// them while another seed, which no earlier step refuses, has one of these zones, or has another mode.
+    /// Shoots that must survive the loss of a zone, or that name zones of their control plane, are accepted
+    /// regardless of the mode.
     #[schemars(extend("enum" = ["Prefer", "Enforce"]))]
     pub mode: String,
 }

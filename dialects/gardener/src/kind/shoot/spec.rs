@@ -129,11 +129,12 @@ pub struct Networking {
     /// The range of the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<String>,
-    /// The range of the pods; by default that of the seed for one of ipFamilies. Cannot be changed once set.
+    /// The range of the pods; by default that of the seed, if it is of one of ipFamilies. Cannot be changed
+    /// once set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<String>,
-    /// The range of the services; by default that of the seed for one of ipFamilies. Cannot be changed once
-    /// set.
+    /// The range of the services; by default that of the seed, if it is of one of ipFamilies. Cannot be
+    /// changed once set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<String>,
     /// The address families, IPv4 and IPv6; IPv4 by default. A cluster without IPv4 needs no ranges.

@@ -178,7 +178,7 @@ fn malformed_values_are_refused_whoever_writes_them() {
         (r#"{"root:compute+east+x":1}"#, "every state must be a string"),
         (
             r#"{"root:compute+east+x":"Pending","root:compute+east+x":"Pending"}"#,
-            "stands twice",
+            "is repeated",
         ),
         (
             r#"{"root:compute+east+x":"pending"}"#,
