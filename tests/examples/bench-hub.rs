@@ -2,7 +2,7 @@
 //! memory, the time from a changed label to the written decision, its requests to kube-apiserver, and `why`
 //! and `compare` without an installation.
 //!
-//! `make bench-hub` writes `docs/benchmarks/hub.md`. `BENCH_PART` is a divisor of the size (100 for a test
+//! `make bench-hub` writes `docs/benchmarks/hub.md`. `BENCH_PART` is a divisor of the size (50 for a test
 //! run), `BENCH_OUTPUT` another folder, `BERTH_PROGRAM` an existing program to measure instead.
 
 use std::collections::BTreeMap;
@@ -59,6 +59,7 @@ fn main() -> Result<()> {
         requests: 5_000 / part,
         are_small: true,
     };
+    ensure!(world.clusters > 4 * PATCHES, "BENCH_PART leaves too few clusters");
     let mut rows = Rows::default();
     let hub = Hub::start_to_count();
     ocm::define(&hub);

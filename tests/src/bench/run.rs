@@ -1,12 +1,12 @@
 //! Runs of `berth` beside a hub, each as a process of its own, with seconds, processor time and memory.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::usage;
-use crate::hub::berth;
 
 /// Interval of reads of a command's memory.
 const LOOK: Duration = Duration::from_millis(5);
@@ -81,27 +81,37 @@ fn most_resident(process: u32) -> f64 {
     kibibytes.unwrap_or_default() / 1024.0
 }
 
-/// A running `berth serve`, which ends without warning when it is dropped.
+/// A running `berth serve`, which is terminated when it is dropped, so that the next server gets its Lease.
 pub struct Serving(Child);
 
 impl Serving {
-    /// Starts `berth serve` with the identity of `kubeconfig` and waits until it serves. The run is that of
-    /// the start.
+    /// Starts `berth serve` with the identity of `kubeconfig` on a hub and waits until it serves. The run is that
+    /// of the start.
     ///
     /// # Panics
     /// When it ends before it serves.
     #[must_use]
     pub fn start(kubeconfig: &Path, data: &Path, arguments: &[&str]) -> (Self, Run) {
+        let log = data.with_extension("log");
+        let file = File::create(&log).expect("the folder of the data is writable");
         let begun = Instant::now();
-        let child = berth::serve(kubeconfig, data, arguments)
+        let child = Command::new(crate::berth())
+            .args(["serve", "--data-dir"])
+            .arg(data)
+            .arg("--kubeconfig")
+            .arg(kubeconfig)
+            .args(["--tls-san", "berth.berth-system.svc"])
+            .args(arguments)
+            .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(file)
             .spawn();
         let mut serving = Self(child.expect("berth runs"));
         let output = serving.0.stdout.take().expect("the output is piped");
         let mut lines = BufReader::new(output).lines();
-        let line = lines.next().expect("it serves").expect("it is text");
-        assert!(line.contains("https://"), "{line}");
+        let line = lines.next().and_then(Result::ok).unwrap_or_default();
+        let text = || std::fs::read_to_string(&log).unwrap_or_default();
+        assert!(line.contains("https://"), "{line}\n{}", text());
         let run = Run {
             seconds: begun.elapsed().as_secs_f64(),
             processor: usage::processor_time(serving.id()).as_secs_f64(),
@@ -119,8 +129,9 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // Both fail only when it has already ended.
-        drop(self.0.kill());
+        let id = self.0.id().to_string();
+        // Each fails only when it has already ended.
+        drop(Command::new("kill").args(["-TERM", &id]).status());
         drop(self.0.wait());
     }
 }

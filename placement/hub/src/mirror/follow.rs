@@ -28,8 +28,8 @@ use super::{CopyProgress, FROM_FILE, Progress};
 const BATCH: usize = 256;
 /// Pauses between attempts at a hub that failed: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
-/// Pause before the next attempt at a kind that the hub does not have.
-const ABSENT_PAUSE: Duration = Duration::from_secs(5);
+/// Pauses between attempts at a kind that the hub does not have: the first, and the longest.
+const ABSENT_PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
 /// Interval between checks whether the leader has written the copies.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Interval at which copies that no longer concern a system are removed.
@@ -116,7 +116,7 @@ impl Reflector {
         let mut events = watcher(self.objects.clone(), watcher::Config::default()).boxed();
         let mut leading = self.context.leading.clone();
         let mut is_leading = *leading.borrow_and_update();
-        let mut pause = PAUSES.0;
+        let (mut pause, mut absent_pause) = (PAUSES.0, ABSENT_PAUSES.0);
         let mut last_problem = None;
         let mut tidy = tokio::time::interval(TIDY_INTERVAL);
         loop {
@@ -148,13 +148,14 @@ impl Reflector {
             match event {
                 None => return,
                 Some(Ok(event)) => {
-                    pause = PAUSES.0;
+                    (pause, absent_pause) = (PAUSES.0, ABSENT_PAUSES.0);
                     last_problem = None;
                     self.take(event, scope.as_mut()).await;
                 }
                 Some(Err(problem)) if is_absent(&problem) => {
                     self.set_absent().await;
-                    tokio::time::sleep(ABSENT_PAUSE).await;
+                    tokio::time::sleep(absent_pause).await;
+                    absent_pause = (absent_pause * 2).min(ABSENT_PAUSES.1);
                 }
                 Some(Err(problem)) => {
                     let problem = told(&problem);
