@@ -41,13 +41,17 @@ struct Row {
 }
 
 #[derive(Default)]
-struct Rows(Vec<Row>);
+struct Rows {
+    rows: Vec<Row>,
+    /// Sentences below the table.
+    notes: Vec<String>,
+}
 
 impl Rows {
     fn add(&mut self, name: impl Into<String>, value: String, goal: &'static str) {
         let name = name.into();
         println!("  {name:<75} {value:>9}  {goal}");
-        self.0.push(Row { name, value, goal });
+        self.rows.push(Row { name, value, goal });
     }
 }
 
@@ -257,11 +261,10 @@ fn requests(hub: &Hub, serving: &Serving, when: &str, rows: &mut Rows, work: imp
         .map(|(kind, count)| format!("{count} {kind}"))
         .collect();
     let goal = if when == "at rest" { "the Lease" } else { "" };
+    rows.notes
+        .push(format!("The requests {when}: {}.", list.join(", ")));
     rows.add(
-        format!(
-            "requests a minute to kube-apiserver {when}, beside watches ({})",
-            list.join(", ")
-        ),
+        format!("requests a minute to kube-apiserver {when}, beside watches"),
         kinds.values().sum::<usize>().to_string(),
         goal,
     );
@@ -310,14 +313,15 @@ fn looking(hub: &Hub, rows: &mut Rows) {
 }
 
 fn write(world: World, rows: &Rows) -> Result<()> {
-    ensure!(!rows.0.is_empty(), "something was measured");
+    ensure!(!rows.rows.is_empty(), "something was measured");
     let mut table = Table::new(["", "measured", "goal"]);
-    for Row { name, value, goal } in &rows.0 {
+    for Row { name, value, goal } in &rows.rows {
         table.row([name.clone(), value.clone(), (*goal).to_owned()]);
     }
     let World {
         clusters, requests, ..
     } = world;
+    let notes: String = rows.notes.iter().map(|note| format!("- {note}\n")).collect();
     let text = format!(
         "# A hub of {clusters} clusters\n\n\
          Made by `make bench-hub` with a release build on {}, whose load average was {:.1} at the end: OCM's objects on a\n\
@@ -327,7 +331,7 @@ fn write(world: World, rows: &Rows) -> Result<()> {
          - A changed label: {PATCHES} one after the other, from the request to kube-apiserver until a watch of the PlacementDecisions has\n  \
          the cluster, with what kube-apiserver and etcd take for both writes.\n\
          - Requests are counted in the audit log of kube-apiserver, for a minute each. Churn is {CHURN} patches a second that concern no\n  \
-         Placement, as agents of clusters make them.\n",
+         Placement, as agents of clusters make them.\n{notes}",
         usage::machine(),
         usage::load(),
         table.markdown(),

@@ -17,6 +17,7 @@ use berth_apimachinery::selector::Selector;
 use crate::cel;
 use crate::cluster::Cluster;
 use crate::code::Plugin;
+use crate::evaluate::Trials;
 use crate::kind::{PlacementSpec, Toleration};
 
 pub(crate) use groups::Groups;
@@ -121,25 +122,20 @@ impl Policy {
             .any(|predicate| !predicate.expressions.is_empty())
     }
 
-    /// Whether a predicate or a group may select only one of two versions of a cluster. A policy with
-    /// expressions always may.
-    pub(crate) fn distinguishes(&self, old: &Cluster, new: &Cluster) -> bool {
-        if self.uses_cel() {
-            return true;
-        }
-        if old.is_named_like(new) {
+    /// Whether a predicate or a group may select only one of two versions of a cluster.
+    pub(crate) fn distinguishes(&self, old: &Cluster, new: &Cluster, trials: &mut Trials) -> bool {
+        if !self.uses_cel() && old.is_named_like(new) {
             return false;
         }
         let differs = |labels: &Selector, claims: &Selector| {
             labels.matches(old.labels()) != labels.matches(new.labels())
                 || claims.matches(&old.claims) != claims.matches(&new.claims)
         };
-        let predicates = self.predicates.iter().flatten();
-        let groups = self.groups.iter().flat_map(|groups| &groups.named);
+        let mut predicates = self.predicates.iter().flatten();
+        let mut groups = self.groups.iter().flat_map(|groups| &groups.named);
         predicates
-            .into_iter()
-            .any(|one| differs(&one.labels, &one.claims))
-            || groups.into_iter().any(|one| differs(&one.labels, &one.claims))
+            .any(|one| differs(&one.labels, &one.claims) || one.expressions_tell_apart(old, new, trials))
+            || groups.any(|one| differs(&one.labels, &one.claims))
     }
 
     /// Whether a predicate reads the scores of a cluster.

@@ -4,6 +4,7 @@ mod conditions;
 mod due;
 mod expressions;
 mod groups;
+mod kept;
 mod kinds;
 mod moves;
 mod notes;

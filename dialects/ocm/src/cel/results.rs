@@ -39,6 +39,11 @@ impl Results {
     /// The smallest capacity of a generation.
     const MIN_CAPACITY: usize = 256;
 
+    /// Whether the result for `reading` is cached.
+    pub(crate) fn knows(&self, reading: ObjectReadings) -> bool {
+        self.young.contains_key(&reading) || self.old.contains_key(&reading)
+    }
+
     pub(crate) fn get(
         &mut self,
         reading: ObjectReadings,

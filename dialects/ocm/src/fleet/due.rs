@@ -9,6 +9,7 @@ use berth_dialect_contract::{AffectedDemands, Consequences};
 
 use super::Fleet;
 use crate::cluster::Cluster;
+use crate::evaluate::Trials;
 use crate::policy::Mention;
 
 /// Number of placements above which all placements are returned as [`AffectedDemands::All`], not one by one.
@@ -98,6 +99,7 @@ pub(super) fn cluster(
     // If at most labels and claims differ, only selectors can distinguish the two versions.
     let versions = old.zip(new).filter(|(old, new)| old.decides_alike(new));
     let differences = versions.map(|(old, new)| Mention::of_difference(old, new));
+    let mut trials = Trials::new(fleet.clusters.len());
     let mut reach = Reach::default();
     for (set_name, set) in &fleet.sets {
         let holds =
@@ -112,13 +114,15 @@ pub(super) fn cluster(
                 reach.namespaces.insert(namespace);
                 continue;
             };
-            let distinguishes = |key: &&Key| {
+            let mut distinguishes = |key: &&Key| {
                 let record = fleet.placements.get(*key);
-                record.is_some_and(|record| record.policy.distinguishes(old, new))
+                record.is_some_and(|record| record.policy.distinguishes(old, new, &mut trials))
             };
             for mention in differences {
                 let mentioning = fleet.mentioning(mention, namespace);
-                reach.placements.extend(mentioning.filter(distinguishes).cloned());
+                reach
+                    .placements
+                    .extend(mentioning.filter(&mut distinguishes).cloned());
             }
         }
     }

@@ -7,7 +7,9 @@ use berth_apimachinery::selector::Selector;
 
 use super::Problem;
 use crate::cel::{self, Expression};
+use crate::cluster::Cluster;
 use crate::code::Plugin;
+use crate::evaluate::Trials;
 use crate::kind::{self, claims_as_labels};
 
 /// One predicate; its parts are ANDed.
@@ -25,6 +27,14 @@ impl Predicate {
     /// Whether the predicate only tests labels.
     pub(crate) fn tests_labels_only(&self) -> bool {
         self.claims.is_everything() && self.expressions.is_empty()
+    }
+
+    /// Whether the expressions may have different results for two versions of a cluster that the selectors do not
+    /// distinguish.
+    pub(super) fn expressions_tell_apart(&self, old: &Cluster, new: &Cluster, trials: &mut Trials) -> bool {
+        let is_selected = self.labels.matches(old.labels()) && self.claims.matches(&old.claims);
+        let mut expressions = self.expressions.iter();
+        is_selected && expressions.any(|(_, expression)| trials.tells_apart(expression, old, new))
     }
 }
 

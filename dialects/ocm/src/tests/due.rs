@@ -89,6 +89,67 @@ fn a_label_makes_due_the_placements_that_select_by_it() {
 }
 
 #[test]
+fn an_expression_makes_its_placement_due_when_its_result_changes() {
+    let mut world = columns(&["a"]);
+    let by = |source: &str| json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": [source]}}}]});
+    world.put(&wants(
+        "large",
+        &by("managedCluster.metadata.labels[?'size'] == optional.of('large')"),
+    ));
+    world.put(&wants(
+        "failing",
+        &by("managedCluster.metadata.labels['unheard-of'] == 'x'"),
+    ));
+    world.put(&wants(
+        "scored",
+        &by("managedCluster.scores('default').size() == 0"),
+    ));
+    let a = Key::new(CLUSTERS, "", "a");
+    let mut due = |edit: fn(&mut serde_json::Value)| match world.edit(&a, edit).decide {
+        AffectedDemands::Some(keys) => keys.iter().map(|key| key.name.to_string()).collect::<Vec<_>>(),
+        other => panic!("only some are concerned: {other:?}"),
+    };
+    let always = ["failing", "scored"];
+    assert_eq!(
+        due(|object| object["metadata"]["annotations"] = json!({"x": "y"})),
+        always
+    );
+    assert_eq!(
+        due(|object| object["metadata"]["labels"]["size"] = json!("small")),
+        always
+    );
+    let all = ["failing", "large", "scored"];
+    assert_eq!(
+        due(|object| object["metadata"]["labels"]["size"] = json!("large")),
+        all
+    );
+    assert_eq!(
+        due(|object| object["metadata"]["labels"]["x"] = json!("y")),
+        always
+    );
+    assert_eq!(
+        due(|object| object["metadata"]["labels"]["size"] = json!("small")),
+        all
+    );
+}
+
+#[test]
+fn many_expressions_are_not_all_tried_for_one_change() {
+    let mut world = columns(&["a"]);
+    for number in 0..100 {
+        let source = format!("managedCluster.metadata.name == 'b{number}'");
+        let spec = json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": [source]}}}]});
+        world.put(&wants(&format!("p{number:02}"), &spec));
+    }
+    let a = Key::new(CLUSTERS, "", "a");
+    let changed = world.edit(&a, |object| object["metadata"]["labels"]["x"] = json!("y"));
+    let AffectedDemands::Some(due) = changed.decide else {
+        panic!("{changed:?}")
+    };
+    assert_eq!(due.len(), 100 - 16, "each takes two evaluations");
+}
+
+#[test]
 fn what_cannot_be_read_is_listed_and_left_out() {
     let mut world = columns(&["a", "b"]);
     let key = placement("ns", "p");

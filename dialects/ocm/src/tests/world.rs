@@ -103,6 +103,15 @@ impl World {
         self.put(&value)
     }
 
+    /// A new world with the same objects.
+    pub(super) fn afresh(&self) -> Self {
+        let mut world = Self::default();
+        for object in self.objects.values() {
+            world.put(&object.parse());
+        }
+        world
+    }
+
     pub(super) fn get(&self, key: &Key) -> Value {
         self.objects[key].parse()
     }
