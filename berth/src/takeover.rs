@@ -1,6 +1,7 @@
 //! `berth takeover` and `berth handback`: they change the scheduler of a system in such an order that a
-//! request never has two schedulers (except with `--beside`), and is without a scheduler for the shortest
-//! possible time (docs/take-over.md). Without `--yes`, they only print the steps.
+//! request has one scheduler at a time, and is without a scheduler for the shortest possible time
+//! (docs/take-over.md). Exceptions are `--beside`, and a scheduler without a Lease that still runs: Berth does
+//! not see it. Without `--yes`, they only print the steps.
 
 mod args;
 mod configuration;
@@ -170,8 +171,8 @@ fn print_plan(
                 "{name} keeps deciding the other requests, if it skips these: {method}"
             )),
             None => print_item(&format!(
-                "{name} cannot skip single requests: once it is stopped, no scheduler decides the others; beside it \
-                          (--beside) its writes to Berth's are refused"
+                "{name} cannot skip single requests: once it is stopped, no scheduler decides the others; with --beside it \
+                          keeps running, and its writes of Berth's decisions are refused"
             )),
         }
     }

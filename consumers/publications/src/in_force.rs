@@ -91,7 +91,8 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Publi
             }
             if is_alone {
                 let text = format!(
-                    "{manager} publishes in namespace {target} and would overwrite and delete by name: publish in another one"
+                    "{manager} publishes in namespace {target}, and deletes or overwrites other objects there: publish in another \
+                     namespace"
                 );
                 publication.obstacle_to_all = Some(("NamespaceOfAnother", text));
             }

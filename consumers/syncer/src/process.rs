@@ -49,8 +49,8 @@ pub struct SyncerArgs {
     /// The context in --from-kubeconfig; by default the current one.
     #[arg(long)]
     pub from_context: Option<String>,
-    /// The logical cluster of the objects, which is a part of the names of downstream namespaces. Must differ
-    /// between hubs that are synced to the same cluster.
+    /// The logical cluster of the objects, from which the names of downstream namespaces are computed. Must
+    /// differ between hubs that are synced to the same cluster.
     #[arg(long, default_value = "root")]
     pub from_cluster: String,
     /// The kubeconfig of the workload cluster; by default, in a Pod on that cluster, its service account.
@@ -70,8 +70,8 @@ pub struct SyncerArgs {
     /// a WorkloadCluster of the same name on the same hub are adopted without this flag.
     #[arg(long, value_delimiter = ',', value_name = "UID")]
     pub adopt: Vec<String>,
-    /// Time to wait before a copy of an earlier registration is removed if its object is not on the hub (such
-    /// as 5m).
+    /// Time to wait before a copy of an earlier registration is removed if the hub does not show its object
+    /// (such as 5m).
     #[arg(long, default_value = "5m", value_parser = berth_apimachinery::duration::parse_unsigned)]
     pub remove_leftovers_after: Duration,
     /// Interval at which the syncer sends a heartbeat to the hub (such as 20s).

@@ -23,7 +23,7 @@ pub enum Outcome {
     Invalid,
     /// The system does not schedule this object.
     Ignored,
-    /// The object is being deleted, and its clusters are released.
+    /// The object is being deleted or no longer placed, and its clusters are released.
     Released,
 }
 
@@ -129,7 +129,8 @@ pub struct Decision {
     pub current: Vec<Current>,
     /// Changes, cluster by cluster.
     pub changes: Vec<BindingChange>,
-    /// The fences of the targets whose capacity was counted. Each of them guards the writes.
+    /// The fences of what was counted: the capacity of targets, quotas (Karmada), or new shared Clusters (openMCP).
+    /// Each of them guards the writes.
     pub fences: Vec<Arc<str>>,
     /// Next time at which this decision may change without a write.
     pub due_at: Option<Timestamp>,
@@ -153,9 +154,9 @@ impl Decision {
     }
 }
 
-/// The refusal to bind the chosen targets: one error per target, with its reasons.
+/// The refusal to bind the chosen targets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChoiceRefusal {
-    /// The errors, at `spec.targets[i]`.
+    /// The errors: at `spec.targets[i]` about one target, at `spec.targets` about all of them together.
     pub errors: Vec<FieldError>,
 }

@@ -82,7 +82,7 @@ pub trait Reconciler: Send + Sync + 'static {
     /// time are included.
     fn all(&self, context: &Context<'_>) -> Vec<Key>;
 
-    /// Returns the writes for `key`. A deleted object needs none.
+    /// Returns the step on `key`, whose object may have been deleted.
     fn step(&self, key: &Key, context: &Context<'_>) -> Step;
 }
 

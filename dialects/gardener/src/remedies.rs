@@ -286,7 +286,7 @@ impl SeedPair<'_> {
         match remedy {
             Some(remedy) => vec![remedy],
             None => vec![Remedy::none(format!(
-                "CloudProfile {} selects seeds by what this one is",
+                "the seedSelector of CloudProfile {} cannot be matched by setting labels on the seed",
                 self.shoot.wants.profile.1
             ))],
         }
@@ -418,8 +418,7 @@ impl SeedPair<'_> {
     /// A remedy without an edit: the networks in a shoot's status cannot be changed.
     fn held(&self) -> Vec<Remedy> {
         vec![Remedy::none(format!(
-            "shoot {} already uses the ranges in status.networking: only seeds whose networks do not overlap with them take \
-             it",
+            "the ranges in status.networking of shoot {} cannot be changed",
             self.shoot.wants.name
         ))]
     }

@@ -2,7 +2,7 @@
 //! "Room").
 //!
 //! Implements Karmada's general estimator, over the cluster's own summary or its resource models, and uses
-//! the answers of accurate estimators if any are stored. Each figure comes with the resource that limits it.
+//! the answers of accurate estimators if any are stored. Each figure comes with its limit.
 
 mod estimate;
 mod models;
@@ -120,7 +120,7 @@ impl Reserve {
     /// Parses the reports of `cluster`, whose object is `object`.
     ///
     /// # Errors
-    /// When a figure is not a quantity.
+    /// When a figure is not a quantity, or the answers of estimators cannot be parsed.
     pub(crate) fn read(cluster: &Cluster, object: &Object) -> Result<Self, String> {
         let estimates = estimate::read(object)?;
         let Some(summary) = &cluster.status.resource_summary else {

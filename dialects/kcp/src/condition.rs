@@ -49,16 +49,16 @@ const SENTENCES: Sentences = Sentences(&[
 /// The content of `NamespaceScheduled`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduledCondition {
-    /// Whether the namespace is placed.
+    /// Whether the namespace counts as scheduled.
     pub status: bool,
-    /// The token; empty if the namespace is placed.
+    /// The token; empty if the status is true.
     pub reason: &'static str,
-    /// The sentence; empty if the namespace is placed.
+    /// The sentence; empty if the status is true.
     pub message: String,
 }
 
-/// The condition for a namespace with the placement in `annotation`; `None` leaves the condition unchanged. A
-/// namespace with any entry in any state counts as scheduled.
+/// The condition for a namespace with the placement in `annotation`; `None` leaves the condition unchanged.
+/// Unless scheduling is `disabled`, a namespace with any entry in any state counts as scheduled.
 #[must_use]
 pub fn namespace_scheduled(disabled: bool, annotation: &StoredPlacement) -> Option<ScheduledCondition> {
     let no = |reason, message: String| {

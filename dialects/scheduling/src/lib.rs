@@ -1,8 +1,8 @@
 //! The scheduling core: filters, scores and ranking, and the outcome of a run, generic over the fleet.
 //!
 //! Pure: no JSON, no I/O, no clock, no randomness but a seed. A fleet is the dialect's own data (columns,
-//! mostly); a candidate is an index into it. Refusals and scores are stored as codes and indices; text is
-//! rendered only for a reader, from the names in [`filters!`]. Start reading at [`pipeline`].
+//! mostly); a candidate is an index into it. Refusals and scores are stored as numbers, without text; the
+//! names of filters and reasons are declared with [`filters!`]. Start reading at [`pipeline`].
 //!
 //! ```
 //! use berth_scheduling::{Filter, Ix, Verdict, filter, rank_by_total};

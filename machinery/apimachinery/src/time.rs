@@ -1,4 +1,4 @@
-//! Instants in Kubernetes' formats. This module never reads a clock: callers pass `now`.
+//! Instants in Kubernetes' formats. No function here reads a clock.
 
 pub mod testing;
 

@@ -1,7 +1,7 @@
 //! Limits a plugin to the objects that Berth decides (docs/admission.md, "Guards"). Where another
 //! scheduler decides a system or a single request, a guard of decisions would block that scheduler. On
-//! a hub, the systems have their own API servers and webhooks, so Berth does not judge the writes
-//! of the systems' own programs.
+//! a hub, the systems have their own API servers and webhooks, so only guards judge the writes of their own
+//! programs.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use berth_dialect_contract::{Dialect, GuardedResources};
 
 use super::knowledge::Knowledge;
 
-/// The resources of a guard, each with its dialect.
+/// The resources whose writes a plugin handles, each with its dialect.
 pub(super) struct Responsible(Vec<(GroupResource, Arc<dyn Dialect>)>);
 
 impl Responsible {

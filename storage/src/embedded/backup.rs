@@ -111,7 +111,7 @@ impl Backups {
     /// Writes every present object, except copies that no other process could read. The function blocks.
     ///
     /// # Errors
-    /// When writing to `out` fails.
+    /// When a value cannot be encrypted, a record has 4 GiB or more, or writing to `out` fails.
     pub fn write(&self, out: &mut dyn Write) -> Result<Contents, BackupError> {
         let snapshot = self.cache.state().snapshot();
         let mut totals = Totals {
@@ -147,7 +147,7 @@ impl Backups {
 /// Reads a backup to its end, only to check it.
 ///
 /// # Errors
-/// When the backup is damaged or truncated.
+/// When `input` cannot be read, is no backup, or is a damaged or truncated backup.
 pub fn check(input: &mut dyn Read) -> Result<Contents, BackupError> {
     let totals = read(input, |_| Ok(()))?;
     Ok(Contents {
@@ -212,8 +212,8 @@ fn number(input: &mut dyn Read) -> Result<Option<u32>, BackupError> {
     Ok(bytes.and_then(|bytes| Some(u32::from_le_bytes(bytes.try_into().ok()?))))
 }
 
-/// Returns the next `length` bytes, if there are so many. An invalid length from damaged data allocates no
-/// memory.
+/// Returns the next `length` bytes, if there are so many. Memory is allocated only for bytes that `input` has,
+/// whatever length damaged data gives.
 fn exactly(input: &mut dyn Read, length: u32) -> Result<Option<Vec<u8>>, BackupError> {
     let mut bytes = Vec::new();
     let read = input.take(u64::from(length)).read_to_end(&mut bytes)?;

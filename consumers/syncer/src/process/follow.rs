@@ -1,4 +1,5 @@
-//! Reflector of one kind on one side: lists, watches, and lists again when the watch is lost.
+//! Reflector of one kind on one side: lists and watches, resumes a broken watch, and lists again when the
+//! revision of the watch has expired.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The taints of all clusters as one column. Many clusters have equal lists of taints. So a decision judges
-//! each list once, and judges single clusters only if the verdict depends on times or on the present
-//! selection.
+//! each numbered list once. It judges single clusters if the verdict depends on times or on the present
+//! selection, or if their lists are not numbered.
 
 use std::sync::Arc;
 

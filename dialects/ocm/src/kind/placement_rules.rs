@@ -1,9 +1,9 @@
 //! Rules for a Placement's spec beyond its schema. All errors are returned at once, each with its field.
 //!
-//! The rules refuse writes that would make the placement Misconfigured later, or that are known to break
-//! schedulers (docs/systems/ocm.md, "Placement spec"). OCM's API has none of these rules, so such
-//! placements exist in files and on hubs, where most of them are Misconfigured. Invalid expressions are
-//! accepted here as in OCM, and the scheduler reports the compiler's message.
+//! The rules refuse specs that would make the placement Misconfigured (docs/systems/ocm.md, "Placement spec"), and
+//! tolerations that would tolerate nothing. OCM's API has none of these rules, so such placements exist in
+//! files and on hubs, where most of them are Misconfigured. Invalid expressions are accepted here as in OCM, and
+//! the scheduler reports the compiler's message.
 
 use std::collections::BTreeMap;
 

@@ -38,13 +38,13 @@ pub enum LabelProblem {
     /// The name has too many bytes.
     #[error("name part must be no more than {LONGEST} characters")]
     LongName,
-    /// The name has invalid characters.
+    /// The name has invalid characters, or does not start and end with an alphanumeric one.
     #[error("name part {NAME_RULE}")]
     NameShape,
     /// The value has too many bytes.
     #[error("must be no more than {LONGEST} characters")]
     LongValue,
-    /// The value has invalid characters.
+    /// The value has invalid characters, or does not start and end with an alphanumeric one.
     #[error("{VALUE_RULE}")]
     ValueShape,
 }
@@ -115,8 +115,7 @@ pub fn validate_label_key(key: &str) -> Result<(), LabelError> {
     into_result(problems)
 }
 
-/// Checks that `value` is valid as a label's value: empty, or at most 63 bytes of the characters that names
-/// may have.
+/// Checks that `value` is valid as a label's value: empty, or a name of at most 63 bytes, as in a key.
 ///
 /// # Errors
 /// All problems of the value.

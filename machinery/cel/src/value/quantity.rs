@@ -88,9 +88,17 @@ fn parse_suffix(suffix: &str) -> Option<(i128, i32)> {
 
 /// Converts a number to units of 10^-9, rounded up. `None` where it is too large.
 fn scale(whole: &str, fraction: &str, base: i128, exponent: i32) -> Option<i128> {
-    if whole.len() + fraction.len() > 60 {
-        return None;
-    }
+    let whole = whole.trim_start_matches('0');
+    // Further digits only round the last one up.
+    let most_digits = if base == 2 { 18 } else { 36 };
+    let kept = fraction.len().min(most_digits - whole.len().min(most_digits - 1));
+    let (fraction, rest) = fraction.split_at(kept);
+    let has_rest = rest.bytes().any(|digit| digit != b'0');
+    let fraction = if has_rest {
+        format!("{fraction}1")
+    } else {
+        fraction.to_owned()
+    };
     let factor = if base == 2 {
         1i128.checked_shl(exponent.unsigned_abs())?
     } else {
