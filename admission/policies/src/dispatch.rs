@@ -16,7 +16,7 @@ use crate::binding::Binding;
 use crate::constraints::Constraints;
 use crate::evaluate::{EACH, Evaluation, OutOfBudget, PendingReviews, RemainingBudget, conditions_hold};
 use crate::input::Input;
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, PolicyMatch};
 use crate::mutate;
 use crate::params::ParamRef;
 use crate::policy::{Body, Policy};
@@ -55,14 +55,6 @@ struct Outcome {
     error: ErrorType,
     enforcement: Enforcement,
     took: Duration,
-}
-
-/// One policy with one binding that concerns the write.
-pub(crate) struct PolicyMatch<'p> {
-    pub(crate) bound: &'p PolicyInForce,
-    pub(crate) binding: &'p Binding,
-    version: &'p str,
-    params: Vec<Option<Arc<Value>>>,
 }
 
 /// A policy whose configuration cannot be used.

@@ -1,8 +1,19 @@
-//! One policy with one of its bindings and one parameter.
+//! Policies with their bindings and parameters.
+
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::dispatch::PolicyMatch;
+use crate::binding::Binding;
+use crate::set::PolicyInForce;
+
+/// One policy with one binding that concerns the write.
+pub(crate) struct PolicyMatch<'p> {
+    pub(crate) bound: &'p PolicyInForce,
+    pub(crate) binding: &'p Binding,
+    pub(crate) version: &'p str,
+    pub(crate) params: Vec<Option<Arc<Value>>>,
+}
 
 /// One policy with one of its bindings and one parameter.
 pub(crate) struct Invocation<'p> {

@@ -74,6 +74,7 @@ mod scores;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod trials;
 mod warnings;
 mod words;
 mod writes;

@@ -17,8 +17,8 @@ use berth_apimachinery::selector::Selector;
 use crate::cel;
 use crate::cluster::Cluster;
 use crate::code::Plugin;
-use crate::evaluate::Trials;
 use crate::kind::{PlacementSpec, Toleration};
+use crate::trials::Trials;
 
 pub(crate) use groups::Groups;
 pub(crate) use mention::Mention;

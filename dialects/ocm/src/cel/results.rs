@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use berth_cel::{Error, Evaluation, PER_CALL_LIMIT, Value};
+
 /// Result of an expression on a cluster.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExpressionVerdict {
@@ -13,6 +15,18 @@ pub(crate) struct ExpressionVerdict {
     pub(crate) cost: u64,
     /// Whether the evaluation was ended at the cost limit of one evaluation.
     pub(crate) ended: bool,
+}
+
+impl ExpressionVerdict {
+    /// The result of `evaluation`.
+    pub(crate) fn of(evaluation: Evaluation<'_>) -> Self {
+        Self {
+            holds: matches!(evaluation.value, Ok(Value::Bool(true))),
+            fails: !matches!(evaluation.value, Ok(Value::Bool(_))),
+            ended: matches!(evaluation.value, Err(Error::Cost { .. })),
+            cost: evaluation.cost.min(PER_CALL_LIMIT),
+        }
+    }
 }
 
 /// The versions of the objects on which a result depends.

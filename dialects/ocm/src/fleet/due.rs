@@ -9,8 +9,8 @@ use berth_dialect_contract::{AffectedDemands, Consequences};
 
 use super::Fleet;
 use crate::cluster::Cluster;
-use crate::evaluate::Trials;
 use crate::policy::Mention;
+use crate::trials::Trials;
 
 /// Number of placements above which all placements are returned as [`AffectedDemands::All`], not one by one.
 const MANY: usize = 100;

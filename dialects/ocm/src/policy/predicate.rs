@@ -9,8 +9,8 @@ use super::Problem;
 use crate::cel::{self, Expression};
 use crate::cluster::Cluster;
 use crate::code::Plugin;
-use crate::evaluate::Trials;
 use crate::kind::{self, claims_as_labels};
+use crate::trials::Trials;
 
 /// One predicate; its parts are ANDed.
 #[derive(Debug)]
