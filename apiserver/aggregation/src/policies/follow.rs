@@ -81,7 +81,10 @@ pub(super) fn snapshots(
     events.filter_map(move |event| {
         let snapshot = match event {
             Ok(event) => {
-                last_problem = None;
+                // Each attempt at a list begins with Init, whatever the hub answers.
+                if !matches!(event, watcher::Event::Init) {
+                    last_problem = None;
+                }
                 take(event, &mut known, &mut listed).then(|| Snapshot::All(Arc::new(known.clone())))
             }
             Err(problem) => {

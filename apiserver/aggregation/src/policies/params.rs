@@ -173,7 +173,10 @@ async fn follow(
     while let Some(event) = events.next().await {
         match event {
             Ok(event) => {
-                last_problem = None;
+                // Each attempt at a list begins with Init, whatever the hub answers.
+                if !matches!(event, watcher::Event::Init) {
+                    last_problem = None;
+                }
                 take(event, resource, namespaced, known, &mut listed);
                 if matches!(*known.read(), ParameterObjects::Objects { .. }) {
                     report.send_replace(true);

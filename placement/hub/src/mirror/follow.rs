@@ -148,8 +148,11 @@ impl Reflector {
             match event {
                 None => return,
                 Some(Ok(event)) => {
-                    (pause, absent_pause) = (PAUSES.0, ABSENT_PAUSES.0);
-                    last_problem = None;
+                    // Each attempt at a list begins with Init, whatever the hub answers.
+                    if !matches!(event, Event::Init) {
+                        (pause, absent_pause) = (PAUSES.0, ABSENT_PAUSES.0);
+                        last_problem = None;
+                    }
                     self.take(event, scope.as_mut()).await;
                 }
                 Some(Err(problem)) if is_absent(&problem) => {
