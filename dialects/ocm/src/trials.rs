@@ -1,20 +1,21 @@
 //! Evaluations of expressions on two versions of a cluster, by which placements are found that a change of the
 //! cluster does not concern (docs/systems/ocm.md, "When it runs").
 
-use std::sync::PoisonError;
+use std::sync::TryLockError;
 
 use berth_cel::{PER_CALL_LIMIT, Value};
 
 use crate::cel::{Expression, ExpressionVerdict, ObjectReadings};
 use crate::cluster::Cluster;
 
-/// Highest number of evaluations for one change of a cluster.
-const MOST_TRIALS: u32 = 32;
+/// Cost limit of all evaluations for one change of a cluster: a tenth of the limit of a single evaluation in a
+/// decision. The changes of a storm are applied one after the other, and nothing is read meanwhile.
+const LIMIT: u64 = PER_CALL_LIMIT / 10;
 
-/// Evaluations for one change of a cluster, by which placements are found that the change does not concern.
+/// Evaluations for one change of a cluster.
 pub(crate) struct Trials {
-    /// Number of evaluations that are left.
-    left: u32,
+    /// The rest of the cost limit.
+    left: u64,
     /// Number of clusters.
     clusters: usize,
 }
@@ -23,37 +24,44 @@ impl Trials {
     /// Creates the trials for a change in a fleet of this many clusters.
     pub(crate) fn new(clusters: usize) -> Self {
         Self {
-            left: MOST_TRIALS,
+            left: LIMIT,
             clusters,
         }
     }
 
-    /// Whether the result of `expression` may differ for two versions of a cluster. An expression that fails, or
-    /// reads scores, always may. The costs of both results are not compared: only a decision at its cost limit
-    /// depends on them, and it is made again after five minutes anyway.
+    /// Whether the result of `expression` may differ for two versions of a cluster. The result for the old version
+    /// must be cached, as it is after a decision. An expression that fails, or reads scores, always may differ. The
+    /// costs of both results are not compared: only a decision at its cost limit depends on them, and it is made
+    /// again after five minutes anyway.
     pub(crate) fn tells_apart(&mut self, expression: &Expression, old: &Cluster, new: &Cluster) -> bool {
         if expression.uses_scores {
             return true;
         }
-        let mut results = expression.results.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut holds = |cluster: &Cluster| {
-            let reading = ObjectReadings {
-                cluster: cluster.stamp,
-                scores: 0,
-                expired: 0,
-            };
-            if !results.knows(reading) {
-                self.left = self.left.checked_sub(1)?;
-            }
-            let verdict = results.get(reading, self.clusters, || {
-                let variables = [Value::from(&**cluster.object.value())];
-                ExpressionVerdict::of(expression.program.evaluate(&variables, PER_CALL_LIMIT))
-            });
-            (!verdict.fails).then_some(verdict.holds)
+        // A decision that evaluates the expression on all clusters holds the lock meanwhile. It is not waited for.
+        let mut results = match expression.results.try_lock() {
+            Ok(results) => results,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return true,
         };
-        match (holds(old), holds(new)) {
-            (Some(was), Some(is)) => was != is,
-            _ => true,
-        }
+        let Some(before) = results.known(reading(old)) else {
+            return true;
+        };
+        let after = results.known(reading(new)).or_else(|| {
+            let variables = [Value::from(&**new.object.value())];
+            let verdict = ExpressionVerdict::of(expression.program.evaluate(&variables, self.left));
+            self.left = self.left.saturating_sub(verdict.cost);
+            // A result that this limit ended is not that of a decision.
+            (!verdict.ended).then(|| results.get(reading(new), self.clusters, || verdict))
+        });
+        after.is_none_or(|after| before.fails || after.fails || before.holds != after.holds)
+    }
+}
+
+/// The versions of the objects on which the result of an expression without scores depends.
+fn reading(cluster: &Cluster) -> ObjectReadings {
+    ObjectReadings {
+        cluster: cluster.stamp,
+        scores: 0,
+        expired: 0,
     }
 }

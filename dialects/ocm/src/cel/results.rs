@@ -53,9 +53,12 @@ impl Results {
     /// The smallest capacity of a generation.
     const MIN_CAPACITY: usize = 256;
 
-    /// Whether the result for `reading` is cached.
-    pub(crate) fn knows(&self, reading: ObjectReadings) -> bool {
-        self.young.contains_key(&reading) || self.old.contains_key(&reading)
+    /// The result for `reading`, if it is cached.
+    pub(crate) fn known(&self, reading: ObjectReadings) -> Option<ExpressionVerdict> {
+        self.young
+            .get(&reading)
+            .or_else(|| self.old.get(&reading))
+            .copied()
     }
 
     pub(crate) fn get(
