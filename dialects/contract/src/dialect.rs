@@ -75,7 +75,7 @@ pub trait Dialect: Send + Sync + 'static {
 
     /// The key of the demand that the system creates for the object at `template`; `None` where it creates
     /// none for objects of this kind.
-    fn made_of(&self, _template: &Key) -> Option<Key> {
+    fn demand_of_template(&self, _template: &Key) -> Option<Key> {
         None
     }
 

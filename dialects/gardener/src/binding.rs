@@ -14,7 +14,7 @@ use crate::code::{Code, Plugin};
 use crate::decide::fence;
 use crate::domain;
 use crate::fleet::seed::Row;
-use crate::fleet::shoot::Wants;
+use crate::fleet::shoot::Requirements;
 use crate::fleet::{Fleet, Seats};
 use crate::kind::shoot::binding::bind;
 use crate::kind::shoot::spec::Shoot;
@@ -60,7 +60,7 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
         )]));
     };
     let text = |path: &str| new.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    let wants = Wants::read((text("/metadata/namespace"), text("/metadata/name")), &shoot)
+    let wants = Requirements::read((text("/metadata/namespace"), text("/metadata/name")), &shoot)
         .map_err(|problem| refused("spec.seedSelector", name, problem))?;
     let Some(profile) = fleet.profile_of(&wants) else {
         return Err(Denial::Invalid(vec![FieldError::not_found(
@@ -164,7 +164,7 @@ fn backups(fleet: &Fleet, current_seed: &str, row: &Row) -> Vec<String> {
 }
 
 /// Problems of a move between seeds with different domains: a control plane keeps its domain names.
-fn domains(fleet: &Fleet, current_seed: &str, row: &Row, wants: &Wants) -> Vec<String> {
+fn domains(fleet: &Fleet, current_seed: &str, row: &Row, wants: &Requirements) -> Vec<String> {
     let Some((_, from)) = fleet.seed(current_seed) else {
         return Vec::new();
     };

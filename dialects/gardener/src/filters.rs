@@ -9,7 +9,7 @@ use berth_scheduling::{Filter, Ix, Verdict};
 
 use crate::code::{Code, Plugin};
 use crate::fleet::seed::Row;
-use crate::fleet::shoot::Wants;
+use crate::fleet::shoot::Requirements;
 use crate::request::{Request, Rule};
 
 /// The detail of [`Code::Untolerated`] when there are more taints than tolerations.
@@ -64,7 +64,7 @@ fn usable(row: &Row, rules: Rules) -> Verdict {
 }
 
 /// Whether the seed offers every access restriction of the shoot. Options of restrictions do not matter.
-fn offers(row: &Row, wants: &Wants) -> bool {
+fn offers(row: &Row, wants: &Requirements) -> bool {
     let offered = &row.facts.restrictions;
     offered.len() >= wants.restrictions.len() && wants.restrictions.iter().all(|name| offered.contains(name))
 }

@@ -24,7 +24,7 @@ use profile::{OwnProfile, Profile};
 use project::{Claim, Project};
 use region::RegionMap;
 use seed::Row;
-use shoot::{Record, Wants};
+use shoot::{Record, Requirements};
 
 /// All objects of the scheduler. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
@@ -140,7 +140,7 @@ impl Fleet {
     }
 
     /// The shoots for whose requirements `matches` returns true.
-    pub(crate) fn shoots_with(&self, matches: impl Fn(&Wants) -> bool) -> impl Iterator<Item = &Key> {
+    pub(crate) fn shoots_with(&self, matches: impl Fn(&Requirements) -> bool) -> impl Iterator<Item = &Key> {
         let matches = move |resident: &Resident| {
             resident
                 .record

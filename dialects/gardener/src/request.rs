@@ -14,7 +14,7 @@ use crate::distance::{PROVIDER_PENALTY, Region};
 use crate::fleet::Fleet;
 use crate::fleet::profile::Profile;
 use crate::fleet::seed::Row;
-use crate::fleet::shoot::Wants;
+use crate::fleet::shoot::Requirements;
 
 /// The rule that determines the candidates (docs/systems/gardener.md, "Strategies").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) enum Rule {
 
 impl Rule {
     /// The rule for a shoot: its purpose takes precedence over the configured strategy.
-    pub(crate) fn of(strategy: Strategy, wants: &Wants) -> Self {
+    pub(crate) fn of(strategy: Strategy, wants: &Requirements) -> Self {
         match (wants.testing, strategy) {
             (true, _) => Self::SameProvider,
             (false, Strategy::SameRegion) => Self::SameRegion,
@@ -59,7 +59,7 @@ pub(crate) struct Request<'a> {
     fleet: &'a Fleet,
     /// The candidates, by index.
     pub(crate) rows: Vec<&'a Row>,
-    pub(crate) wants: &'a Wants,
+    pub(crate) wants: &'a Requirements,
     pub(crate) rule: Rule,
     pub(crate) rules: Rules,
     /// The name of the project of the shoot.
@@ -87,7 +87,7 @@ impl<'a> Request<'a> {
     /// `profile`.
     pub(crate) fn new(
         fleet: &'a Fleet,
-        wants: &'a Wants,
+        wants: &'a Requirements,
         profile: &Profile,
         own: &[Option<Arc<str>>; 2],
     ) -> Self {
@@ -213,7 +213,7 @@ impl<'a> Request<'a> {
 
 /// The provider types in the shoot's selector; empty by the current rules, under which only the provider
 /// types of the profile count.
-pub(crate) fn provider_types(wants: &Wants, rules: Rules) -> &[String] {
+pub(crate) fn provider_types(wants: &Requirements, rules: Rules) -> &[String] {
     match rules {
         Rules::Documented => &wants.provider_types,
         Rules::Current => &[],

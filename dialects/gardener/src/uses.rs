@@ -4,7 +4,7 @@
 use berth_apimachinery::{GroupResource, Key};
 use serde_json::Value;
 
-use crate::fleet::shoot::Wants;
+use crate::fleet::shoot::Requirements;
 use crate::fleet::{Fleet, Seats};
 use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
 use crate::names::{CLOUD_PROFILES, NAMESPACED_CLOUD_PROFILES, SEEDS, SHOOTS};
@@ -55,7 +55,7 @@ impl Fleet {
         if key.resource != CLOUD_PROFILES && key.resource != NAMESPACED_CLOUD_PROFILES {
             return (Vec::new(), 0);
         }
-        let uses = |wants: &Wants| {
+        let uses = |wants: &Requirements| {
             if key.resource == CLOUD_PROFILES {
                 // The shoot uses the profile itself, or a profile derived from it.
                 return self.root_of(&wants.namespace, &wants.profile) == Some(&*key.name);

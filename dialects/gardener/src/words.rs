@@ -15,7 +15,7 @@ use crate::detail::{Detail, Minimum};
 use crate::filters::TOO_FEW_TOLERATIONS;
 use crate::fleet::Fleet;
 use crate::fleet::seed::{Row, unready};
-use crate::fleet::shoot::Wants;
+use crate::fleet::shoot::Requirements;
 use crate::kind::shoot::spec::CLOUD_PROFILE;
 use crate::names::EMERGENCY_STOP;
 use crate::relative;
@@ -55,7 +55,7 @@ pub(crate) fn is_alike(reason: Reason) -> bool {
 pub(crate) fn refusal(
     fleet: &Fleet,
     row: &Row,
-    wants: &Wants,
+    wants: &Requirements,
     minimum: Option<Minimum>,
     reason: Reason,
 ) -> String {
@@ -187,7 +187,7 @@ fn differing_labels(selector: &Selector, row: &Row) -> String {
     format!(": the seed has {}", parts.join(", "))
 }
 
-fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Wants) -> String {
+fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Requirements) -> String {
     let taints = row.facts.taints.under(fleet.rules());
     let Some(taint) = taints
         .get(detail as usize)

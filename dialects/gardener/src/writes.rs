@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::domain;
 use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
-use crate::fleet::shoot::{Record, Wants};
+use crate::fleet::shoot::{Record, Requirements};
 use crate::kind::shoot::BINDING;
 use crate::kind::shoot::binding::{SeedDefaults, bind};
 use crate::kind::{child, fill};
@@ -80,7 +80,7 @@ fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
 
 /// The domain that a shoot without a domain gets below the first default domain of its seed, unless its DNS
 /// records are unmanaged.
-fn domain(fleet: &Fleet, row: &Row, wants: &Wants) -> Option<String> {
+fn domain(fleet: &Fleet, row: &Row, wants: &Requirements) -> Option<String> {
     let default = row
         .facts
         .domains
@@ -91,7 +91,7 @@ fn domain(fleet: &Fleet, row: &Row, wants: &Wants) -> Option<String> {
 
 /// Values that a binding to the seed of `row` sets in a shoot with the requirements `wants`, if the shoot
 /// does not have them.
-pub(crate) fn given<'a>(fleet: &'a Fleet, row: &'a Row, wants: &Wants) -> SeedDefaults<'a> {
+pub(crate) fn given<'a>(fleet: &'a Fleet, row: &'a Row, wants: &Requirements) -> SeedDefaults<'a> {
     let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
     SeedDefaults {
         pods: defaults.and_then(|defaults| defaults.pods.as_deref()),

@@ -149,7 +149,7 @@ impl Dialect for Karmada {
         self
     }
 
-    fn made_of(&self, template: &Key) -> Option<Key> {
+    fn demand_of_template(&self, template: &Key) -> Option<Key> {
         detector::binding_of(template)
     }
 

@@ -18,10 +18,10 @@ use crate::cluster::Cluster;
 use crate::columns::Columns;
 use crate::config::Settings;
 use crate::fleet::policies::Policies;
-use crate::lately::Lately;
 use crate::names::{BINDINGS, CLUSTERS, DIALECT, QUOTAS};
 use crate::question::{Around, Peers};
 use crate::quota::{self, Excess, Quota, Usage};
+use crate::recent_loads::RecentLoads;
 use crate::record::Record;
 
 /// All objects of a control plane that the dialect knows.
@@ -36,7 +36,7 @@ pub(crate) struct Fleet {
     /// Amounts that the bindings of each namespace request.
     pub(crate) used: imbl::OrdMap<Arc<str>, Usage>,
     /// Load that was recently placed on clusters; empty if the settings do not count it.
-    pub(crate) lately: Lately,
+    pub(crate) lately: RecentLoads,
     pub(crate) settings: Settings,
     pub(crate) unusable: UnusableObjects,
     /// The columns; empty if clusters were added or deleted since the last read.

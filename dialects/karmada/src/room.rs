@@ -51,7 +51,7 @@ pub(crate) enum RoomLimit {
     /// The answer of an accurate estimator.
     Estimator(Estimate),
     /// The contained limit, minus this number of replicas, whose room recently placed workloads take.
-    Lately(i64, Box<Self>),
+    RecentLoads(i64, Box<Self>),
 }
 
 /// Number of further replicas that fit, and their limit.
@@ -70,7 +70,7 @@ impl Room {
             0 => self,
             taken => Self {
                 replicas: self.replicas - taken,
-                bound: RoomLimit::Lately(taken, Box::new(self.bound)),
+                bound: RoomLimit::RecentLoads(taken, Box::new(self.bound)),
             },
         }
     }

@@ -96,7 +96,7 @@ impl TemplateKind {
 
 /// Replicas and requirements of a template.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Wants {
+pub(crate) struct TemplateRequirements {
     /// Number of pods.
     pub(crate) replicas: i64,
     /// The value of `spec.replicaRequirements`; `None` if pods have no requirements, or the template is
@@ -105,13 +105,13 @@ pub(crate) struct Wants {
 }
 
 /// Replicas and requirements of `template`, which is of `kind`.
-pub(crate) fn wants(kind: &TemplateKind, template: &Value) -> Wants {
+pub(crate) fn wants(kind: &TemplateKind, template: &Value) -> TemplateRequirements {
     match kind.replicas {
-        Some(replicas) => Wants {
+        Some(replicas) => TemplateRequirements {
             replicas: replicas(&template["spec"]),
             requirements: requirements(&template["spec"]["template"]["spec"]),
         },
-        None => Wants::default(),
+        None => TemplateRequirements::default(),
     }
 }
 

@@ -225,7 +225,7 @@ pub(crate) fn bound(decision: &Decision, candidate: Ix, scorer: u16) -> Option<S
 
 fn limit_in_words(bound: &RoomLimit) -> String {
     match bound {
-        RoomLimit::Lately(taken, bound) => {
+        RoomLimit::RecentLoads(taken, bound) => {
             format!(
                 "{}, less {taken} for what was placed there lately",
                 limit_in_words(bound)

@@ -29,9 +29,9 @@ use super::placed_on_create;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Precondition {
     /// The store checks the guards with the write.
-    ByGuards,
+    Guards,
     /// No guard: a hub calls the webhook, and stores the object later.
-    ByNobody,
+    None,
 }
 
 /// The plugin.
@@ -110,11 +110,11 @@ impl PlaceVerdict {
         let (field, name) = (self.own.field(), self.own.read(object)?);
         let problem = match (&self.feasible, precondition) {
             (Err(reasons), _) => format!("is not feasible ({reasons})"),
-            (Ok(_), Precondition::ByNobody) => "cannot be reserved for a create".to_owned(),
-            (Ok(_), Precondition::ByGuards) if follows_current_rules(&self.snapshot) => {
+            (Ok(_), Precondition::None) => "cannot be reserved for a create".to_owned(),
+            (Ok(_), Precondition::Guards) if follows_current_rules(&self.snapshot) => {
                 "may not be chosen without the right to bind, by the rules of today".to_owned()
             }
-            (Ok(_), Precondition::ByGuards) => return None,
+            (Ok(_), Precondition::Guards) => return None,
         };
         let right = Right {
             namespace: request.namespace.to_owned(),

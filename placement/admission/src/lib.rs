@@ -101,7 +101,7 @@ impl Parts {
             &self.engine,
         ))));
         let engine_plugins = self
-            .engine_plugins(Precondition::ByGuards, Audience::Known)
+            .engine_plugins(Precondition::Guards, Audience::Known)
             .into_iter();
         plugins.extend(engine_plugins.map(|plugin| match plugin.is_guard() {
             true => EntrustedPlugin::of_all(&rules, plugin),
@@ -126,7 +126,7 @@ impl Parts {
             Arc::clone(catalog),
         );
         let mut engine_plugins: Vec<Arc<dyn Plugin>> = vec![Arc::new(forewarn)];
-        engine_plugins.extend(self.engine_plugins(Precondition::ByNobody, audience));
+        engine_plugins.extend(self.engine_plugins(Precondition::None, audience));
         plugins.extend(
             engine_plugins
                 .into_iter()

@@ -79,7 +79,7 @@ pub fn places(
                 .chain(
                     kinds
                         .iter()
-                        .flat_map(|kind| made_of(kind.info(), dialects, namespace, name)),
+                        .flat_map(|kind| demands_of_template(kind.info(), dialects, namespace, name)),
                 )
                 .collect();
             if places.is_empty() {
@@ -149,7 +149,7 @@ fn is_namespace(word: &str, dialects: &[Arc<dyn Dialect>], catalog: &Catalog) ->
 }
 
 /// Places of decisions about demands that systems make from the object `name` of a kind with `info`.
-fn made_of<'a>(
+fn demands_of_template<'a>(
     info: &KindInfo,
     dialects: &'a [Arc<dyn Dialect>],
     namespace: &str,
@@ -158,7 +158,7 @@ fn made_of<'a>(
     let namespace = if info.namespaced() { namespace } else { "" };
     let key = Key::new(info.resource(), namespace, name);
     dialects.iter().filter_map(move |dialect| {
-        let (namespace, name) = names::place(&**dialect, &dialect.made_of(&key)?);
+        let (namespace, name) = names::place(&**dialect, &dialect.demand_of_template(&key)?);
         Some(Place { namespace, name })
     })
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::fleet::Fleet;
 use crate::fleet::region::RegionDistance;
 use crate::fleet::seed::Row;
-use crate::fleet::shoot::Wants;
+use crate::fleet::shoot::Requirements;
 use crate::kind::common::Gardener;
 use crate::kind::shoot::spec::Shoot;
 use crate::names::{ALLOW_DISTANT_REGIONS, DISTANCES_LIMIT, LIVE_MIGRATE};
@@ -17,7 +17,7 @@ pub(super) fn problems(
     [from, to]: [&Row; 2],
     raw: &Value,
     shoot: &Shoot,
-    wants: &Wants,
+    wants: &Requirements,
 ) -> Vec<String> {
     if !is_true(raw, LIVE_MIGRATE) {
         return Vec::new();
@@ -81,7 +81,7 @@ fn version(gardener: Option<&Gardener>) -> &str {
 
 /// The problem if the regions of the seeds are further apart than the ConfigMap with the distances allows, or
 /// their distance is not known.
-fn distance(fleet: &Fleet, from: &Row, to: &Row, wants: &Wants) -> Option<String> {
+fn distance(fleet: &Fleet, from: &Row, to: &Row, wants: &Requirements) -> Option<String> {
     let [from_region, to_region] = [from, to].map(|row| row.record.seed.spec.provider.region.as_str());
     let reason = match fleet.apart(wants, from_region, to_region) {
         RegionDistance::Near => return None,

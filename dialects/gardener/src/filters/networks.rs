@@ -6,7 +6,7 @@ use berth_scheduling::Verdict;
 use crate::cidr::Range;
 use crate::code::Code;
 use crate::fleet::seed::{Row, reserved};
-use crate::fleet::shoot::{StatusNetworks, Wants};
+use crate::fleet::shoot::{Requirements, StatusNetworks};
 
 /// Offset of the bits about ranges in a shoot's status above the bits about ranges in its spec.
 pub(crate) const HELD: u32 = 3;
@@ -15,7 +15,7 @@ pub(crate) const HELD: u32 = 3;
 pub(crate) const HELD_PAIRS: u32 = 9;
 
 /// Judges the ranges of a shoot with the requirements `wants` on the seed of `row`.
-pub(super) fn check(row: &Row, wants: &Wants, rules: Rules) -> Verdict {
+pub(super) fn check(row: &Row, wants: &Requirements, rules: Rules) -> Verdict {
     let defaults = defaults(row, wants);
     let ranges = [0, 1, 2].map(|index: usize| wants.networks[index].or(defaults[index]));
     let held = wants.held.as_ref();
@@ -49,7 +49,7 @@ pub(super) fn check(row: &Row, wants: &Wants, rules: Rules) -> Verdict {
 
 /// The bits of missing ranges: `pods` and `services` tell whether the range is absent, and a shoot without
 /// machines needs none for pods.
-fn absent(wants: &Wants, [pods, services]: [bool; 2]) -> u32 {
+fn absent(wants: &Requirements, [pods, services]: [bool; 2]) -> u32 {
     u32::from(pods && !wants.workerless) << 1 | u32::from(services) << 2
 }
 
@@ -68,7 +68,7 @@ fn any(held: &StatusNetworks, of: impl Fn([Range; 3]) -> u32) -> u32 {
 
 /// The seed's default ranges for a shoot: the ranges of the shoot's families, and none for the pods of a
 /// shoot without machines.
-fn defaults(row: &Row, wants: &Wants) -> [Range; 3] {
+fn defaults(row: &Row, wants: &Requirements) -> [Range; 3] {
     [0, 1, 2].map(|index: usize| {
         let default = row.facts.defaults[index];
         let fits = wants.families.admit(default) && !(index == 1 && wants.workerless);

@@ -13,7 +13,7 @@ use super::profile::{OwnProfile, Profile};
 use super::project::Project;
 use super::region::RegionMap;
 use super::seed::Row;
-use super::shoot::{Record, Wants};
+use super::shoot::{Record, Requirements};
 use super::{Fleet, Resident, Seats};
 use crate::config::Config;
 use crate::kind::shoot::spec::NAMESPACED_CLOUD_PROFILE;
@@ -349,7 +349,7 @@ impl Fleet {
     }
 
     /// Makes waiting shoots due if `concerns` returns true for their requirements.
-    fn due_where(&self, concerns: impl Fn(&Wants) -> bool) -> Consequences {
+    fn due_where(&self, concerns: impl Fn(&Requirements) -> bool) -> Consequences {
         let waiting = self
             .waiting
             .iter()

@@ -7,7 +7,7 @@ use berth_apimachinery::field::aggregate;
 use berth_apimachinery::selector::Selector;
 
 use super::Fleet;
-use super::shoot::Wants;
+use super::shoot::Requirements;
 use crate::kind::cloud_profile::{CloudProfile, CloudProfileSpec};
 use crate::kind::namespaced_cloud_profile::NamespacedCloudProfile;
 use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
@@ -83,7 +83,7 @@ impl OwnProfile {
 
 impl Fleet {
     /// The profile of a shoot.
-    pub(crate) fn profile_of(&self, wants: &Wants) -> Option<&Arc<Profile>> {
+    pub(crate) fn profile_of(&self, wants: &Requirements) -> Option<&Arc<Profile>> {
         let (kind, name) = &wants.profile;
         self.profile(&wants.namespace, (kind, name))
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Fleet;
-use super::shoot::Wants;
+use super::shoot::Requirements;
 use crate::kind::project;
 use crate::kind::shoot::spec::Toleration;
 use crate::names::{GARDEN_NAMESPACE, PROJECT_PREFIX, PROTECTED_TAINT};
@@ -139,7 +139,7 @@ impl Fleet {
 
     /// The default tolerations of a shoot from the configuration and the project, without those whose keys
     /// its own tolerations have.
-    pub(crate) fn default_tolerations<'a>(&'a self, wants: &Wants) -> Vec<&'a Toleration> {
+    pub(crate) fn default_tolerations<'a>(&'a self, wants: &Requirements) -> Vec<&'a Toleration> {
         let of_configuration = self.config.tolerations.defaults.iter();
         let project = self.project_of(&wants.namespace);
         let of_project = project
@@ -156,7 +156,11 @@ impl Fleet {
     ///
     /// A shoot without a seed has the allowed ones among its own tolerations. A shoot with a seed
     /// (`is_judged`) was checked when it got the seed, and has all its own tolerations.
-    pub(crate) fn tolerations_of<'a>(&'a self, wants: &'a Wants, is_judged: bool) -> Vec<&'a Toleration> {
+    pub(crate) fn tolerations_of<'a>(
+        &'a self,
+        wants: &'a Requirements,
+        is_judged: bool,
+    ) -> Vec<&'a Toleration> {
         // Without a project all tolerations count: the shoot was checked when it was stored.
         let is_judged = is_judged || self.project_of(&wants.namespace).is_none();
         let counts = |own: &&Toleration| is_judged || self.may_tolerate(&wants.namespace, own);

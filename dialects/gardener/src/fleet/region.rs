@@ -8,7 +8,7 @@ use berth_apimachinery::{Key, Object};
 use serde_json::Value;
 
 use super::Fleet;
-use crate::fleet::shoot::Wants;
+use crate::fleet::shoot::Requirements;
 use crate::names::{DISTANCES_LABEL, DISTANCES_LIMIT, DISTANCES_PROFILES, GARDEN_NAMESPACE};
 
 /// Distances from one region to others, or the reason why they cannot be parsed.
@@ -118,7 +118,7 @@ pub(crate) enum RegionDistance<'a> {
 impl Fleet {
     /// Compares the distance of the regions `from` and `to` with the limit, for a live migration of a shoot
     /// with the requirements `wants`.
-    pub(crate) fn apart<'a>(&'a self, wants: &Wants, from: &str, to: &str) -> RegionDistance<'a> {
+    pub(crate) fn apart<'a>(&'a self, wants: &Requirements, from: &str, to: &str) -> RegionDistance<'a> {
         if from == to {
             return RegionDistance::Near;
         }
@@ -138,7 +138,7 @@ impl Fleet {
     }
 
     /// The first ConfigMap by name with distances for the profile of `wants`, with its name.
-    pub(crate) fn region_map(&self, wants: &Wants) -> Option<(&Arc<str>, &RegionMap)> {
+    pub(crate) fn region_map(&self, wants: &Requirements) -> Option<(&Arc<str>, &RegionMap)> {
         let (_, profile) = &wants.profile;
         let mut maps = self.region_maps.iter();
         maps.find(|(_, map)| map.profiles.contains(profile))
@@ -146,7 +146,7 @@ impl Fleet {
     }
 
     /// The known distances from the region of `wants`; `None` where only the names of regions count.
-    pub(crate) fn distances_from<'a>(&'a self, wants: &'a Wants) -> Option<FromRegion<'a>> {
+    pub(crate) fn distances_from<'a>(&'a self, wants: &'a Requirements) -> Option<FromRegion<'a>> {
         let (_, map) = self.region_map(wants)?;
         let distances = map.regions.get(&wants.region)?.as_ref().ok()?;
         Some(FromRegion {
@@ -157,7 +157,7 @@ impl Fleet {
 
     /// Reason why the distances from the region of `wants` cannot be parsed; `None` where they can, or there
     /// are none.
-    pub(crate) fn distances_problem(&self, wants: &Wants) -> Option<String> {
+    pub(crate) fn distances_problem(&self, wants: &Requirements) -> Option<String> {
         let (name, map) = self.region_map(wants)?;
         let problem = map.regions.get(&wants.region)?.as_ref().err()?;
         Some(format!(

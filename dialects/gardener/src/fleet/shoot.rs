@@ -17,7 +17,7 @@ use crate::names::DEFAULT_SCHEDULER;
 pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
     /// The requirements on the seed.
-    pub(crate) wants: Wants,
+    pub(crate) wants: Requirements,
     /// The seeds on which the shoot counts.
     pub(crate) seats: Seats,
     /// The field `spec.seedName`.
@@ -28,7 +28,7 @@ pub(crate) struct Record {
 
 /// The requirements of a shoot on its seed. A waiting shoot is decided again when they change.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wants {
+pub(crate) struct Requirements {
     /// The namespace of the shoot.
     pub(crate) namespace: String,
     /// The name of the shoot, which is part of a default domain.
@@ -108,7 +108,7 @@ impl Record {
         let shoot: Shoot = object.view().map_err(|error| error.to_string())?;
         Ok(Self {
             object: Arc::clone(object),
-            wants: Wants::read((object.meta().namespace(), object.meta().name()), &shoot)?,
+            wants: Requirements::read((object.meta().namespace(), object.meta().name()), &shoot)?,
             seats: Seats::of(shoot.spec.seed_name.as_deref(), shoot.status.seed_name.as_deref()),
             seed: shoot
                 .spec
@@ -126,7 +126,7 @@ impl Record {
     }
 }
 
-impl Wants {
+impl Requirements {
     /// Reads the requirements of `shoot`, which has this namespace and name.
     ///
     /// # Errors

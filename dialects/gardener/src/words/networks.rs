@@ -3,7 +3,7 @@
 use crate::cidr::Range;
 use crate::filters::networks::{HELD, HELD_PAIRS};
 use crate::fleet::seed::Row;
-use crate::fleet::shoot::Wants;
+use crate::fleet::shoot::Requirements;
 
 const RANGES: [&str; 3] = ["nodes", "pods", "services"];
 
@@ -23,7 +23,7 @@ fn indices(bits: u32) -> impl Iterator<Item = usize> {
 }
 
 /// The ranges of this kind in the status of the shoot, as text and parsed.
-fn status_ranges(wants: &Wants, kind: usize) -> impl Iterator<Item = (&str, Range)> {
+fn status_ranges(wants: &Requirements, kind: usize) -> impl Iterator<Item = (&str, Range)> {
     let status_ranges = wants.held.iter();
     status_ranges
         .flat_map(move |status_ranges| {
@@ -34,7 +34,7 @@ fn status_ranges(wants: &Wants, kind: usize) -> impl Iterator<Item = (&str, Rang
         .map(|(text, range)| (text.as_str(), *range))
 }
 
-pub(super) fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
+pub(super) fn missing(bits: u32, row: &Row, wants: &Requirements) -> String {
     let names = |bits| indices(bits).map(|range| RANGES[range]).collect::<Vec<_>>();
     let status_names = names(bits >> HELD);
     let mut texts = Vec::new();
@@ -65,14 +65,14 @@ pub(super) fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
 }
 
 /// Owner and text of a range that the shoot gets: its own range, or the seed's default.
-fn of_spec<'a>(kind: usize, row: &'a Row, wants: &'a Wants) -> (&'static str, &'a str) {
+fn of_spec<'a>(kind: usize, row: &'a Row, wants: &'a Requirements) -> (&'static str, &'a str) {
     match wants.ranges[kind].as_deref() {
         Some(text) => ("shoot's", text),
         None => ("default", default_texts(row)[kind].unwrap_or_default()),
     }
 }
 
-pub(super) fn reserved(bits: u32, row: &Row, wants: &Wants) -> String {
+pub(super) fn reserved(bits: u32, row: &Row, wants: &Requirements) -> String {
     let spec = indices(bits).map(|kind| {
         let (owner, text) = of_spec(kind, row, wants);
         let purpose = Range::of(Some(text)).reserved_for().unwrap_or_default();
@@ -87,7 +87,7 @@ pub(super) fn reserved(bits: u32, row: &Row, wants: &Wants) -> String {
     spec.chain(status).collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
+pub(super) fn overlaps(pairs: u32, row: &Row, wants: &Requirements) -> String {
     let networks = &row.record.seed.spec.networks;
     let seed_ranges = [
         networks.nodes.as_deref().unwrap_or_default(),

@@ -7,10 +7,10 @@ use crate::domain;
 use crate::filters::zones::ENOUGH;
 use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
-use crate::fleet::shoot::Wants;
+use crate::fleet::shoot::Requirements;
 
 /// The sentence of one refusal for zones, access restrictions or a default domain.
-pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) -> String {
+pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Requirements, reason: Reason) -> String {
     let zones = join(&row.facts.zones);
     match Code::of_reason(reason) {
         Code::TooFewZones => format!(
@@ -53,7 +53,7 @@ pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) 
     }
 }
 
-fn domain_unsupported(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) -> String {
+fn domain_unsupported(fleet: &Fleet, row: &Row, wants: &Requirements, reason: Reason) -> String {
     let own_domain = wants.domain.as_deref().unwrap_or_default();
     let project = fleet.project_name(&wants.namespace);
     if let Some(default) = domain::above(row, wants) {

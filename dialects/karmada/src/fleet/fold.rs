@@ -9,11 +9,11 @@ use super::{Fleet, due};
 use crate::cluster::Cluster;
 use crate::config::{self, Settings};
 use crate::fleet::policies::PolicyRecord;
-use crate::lately::Lately;
 use crate::names::{
     BINDINGS, CLUSTER_BINDINGS, CLUSTER_PROPAGATION_POLICIES, CLUSTERS, DIALECT, PROPAGATION_POLICIES, QUOTAS,
 };
 use crate::quota::{self, Quota};
+use crate::recent_loads::RecentLoads;
 use crate::record::Record;
 
 /// Applies `change`.
@@ -152,7 +152,7 @@ fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> 
         return Consequences::nothing();
     }
     fleet.settings = settings;
-    fleet.lately = Lately::default();
+    fleet.lately = RecentLoads::default();
     if fleet.settings.counts_lately {
         fleet
             .bindings

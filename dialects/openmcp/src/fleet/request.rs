@@ -17,7 +17,7 @@ use crate::naming;
 pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
     /// Requirements of the request.
-    pub(crate) wants: Wants,
+    pub(crate) wants: Requirements,
     /// The status of the request.
     pub(crate) status: RequestStatus,
     /// Whether the request has the scheduler's own finalizer.
@@ -38,7 +38,7 @@ pub(crate) enum Operation {
 
 /// The requirements of a request. A change of them may make the request due.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wants {
+pub(crate) struct Requirements {
     /// The purpose.
     pub(crate) purpose: Arc<str>,
     /// The last part of the request's finalizers on Clusters.
@@ -130,7 +130,7 @@ impl Record {
             Some("reconcile") => Operation::Reconcile,
             _ => Operation::None,
         };
-        let wants = Wants {
+        let wants = Requirements {
             purpose: view.spec.purpose.as_str().into(),
             holder: naming::holder(meta.uid(), meta.namespace(), meta.name()).into(),
             operation,

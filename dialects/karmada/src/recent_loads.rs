@@ -44,9 +44,9 @@ impl Load {
 
 /// The load that is not yet reported healthy, by the second of its decision and by cluster.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lately(imbl::OrdMap<(i64, Arc<str>), Load>);
+pub(crate) struct RecentLoads(imbl::OrdMap<(i64, Arc<str>), Load>);
 
-impl Lately {
+impl RecentLoads {
     /// Adds the load of `record`, or removes it.
     pub(crate) fn count(&mut self, record: &Record, is_added: bool) {
         let Some(decided) = record.status.last_scheduled_time else {
