@@ -12,6 +12,15 @@ use crate::cluster::Cluster;
 /// decision. The changes of a storm are applied one after the other, and nothing is read meanwhile.
 const LIMIT: u64 = PER_CALL_LIMIT / 10;
 
+/// Results of an expression for two versions of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    /// Both results are this value.
+    Both(bool),
+    /// The results differ, or are not compared.
+    MayDiffer,
+}
+
 /// Evaluations for one change of a cluster.
 pub(crate) struct Trials {
     /// The rest of the cost limit.
@@ -29,22 +38,22 @@ impl Trials {
         }
     }
 
-    /// Whether the result of `expression` may differ for two versions of a cluster. The result for the old version
-    /// must be cached, as it is after a decision. An expression that fails, or reads scores, always may differ. The
+    /// Compares the results of `expression` for two versions of a cluster. The result for the old version must be
+    /// cached, as it is after a decision. The results of an expression that fails, or reads scores, may differ. The
     /// costs of both results are not compared: only a decision at its cost limit depends on them, and it is made
     /// again after five minutes anyway.
-    pub(crate) fn tells_apart(&mut self, expression: &Expression, old: &Cluster, new: &Cluster) -> bool {
+    pub(crate) fn compare(&mut self, expression: &Expression, old: &Cluster, new: &Cluster) -> Comparison {
         if expression.uses_scores {
-            return true;
+            return Comparison::MayDiffer;
         }
         // A decision that evaluates the expression on all clusters holds the lock meanwhile. It is not waited for.
         let mut results = match expression.results.try_lock() {
             Ok(results) => results,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return true,
+            Err(TryLockError::WouldBlock) => return Comparison::MayDiffer,
         };
         let Some(before) = results.known(reading(old)) else {
-            return true;
+            return Comparison::MayDiffer;
         };
         let after = results.known(reading(new)).or_else(|| {
             let variables = [Value::from(&**new.object.value())];
@@ -53,7 +62,12 @@ impl Trials {
             // A result that this limit ended is not that of a decision.
             (!verdict.ended).then(|| results.get(reading(new), self.clusters, || verdict))
         });
-        after.is_none_or(|after| before.fails || after.fails || before.holds != after.holds)
+        match after {
+            Some(after) if !before.fails && !after.fails && before.holds == after.holds => {
+                Comparison::Both(after.holds)
+            }
+            _ => Comparison::MayDiffer,
+        }
     }
 }
 

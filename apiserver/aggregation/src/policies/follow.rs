@@ -81,8 +81,8 @@ pub(super) fn snapshots(
     events.filter_map(move |event| {
         let snapshot = match event {
             Ok(event) => {
-                // Each attempt at a list begins with Init, whatever the hub answers.
-                if !matches!(event, watcher::Event::Init) {
+                // Each attempt at a list begins with Init and its first pages, whatever the hub answers then.
+                if !matches!(event, Event::Init | Event::InitApply(_)) {
                     last_problem = None;
                 }
                 take(event, &mut known, &mut listed).then(|| Snapshot::All(Arc::new(known.clone())))

@@ -173,8 +173,8 @@ async fn follow(
     while let Some(event) = events.next().await {
         match event {
             Ok(event) => {
-                // Each attempt at a list begins with Init, whatever the hub answers.
-                if !matches!(event, watcher::Event::Init) {
+                // Each attempt at a list begins with Init and its first pages, whatever the hub answers then.
+                if !matches!(event, Event::Init | Event::InitApply(_)) {
                     last_problem = None;
                 }
                 take(event, resource, namespaced, known, &mut listed);

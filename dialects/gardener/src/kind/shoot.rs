@@ -76,9 +76,9 @@ impl Kind for ShootKind {
         };
         let namespace = text(new, "/metadata/namespace");
         let mut errors = rules::check(&shoot, &namespace);
-        // A binding may set ranges, too.
+        // A binding is not checked: it sets the default ranges of the seed, and must not be refused for them.
         let ranges = |value: &Value| value.pointer("/spec/networking").cloned();
-        let ranges_change = matches!(write.via, Via::Create | Via::Update | Via::Subresource(BINDING))
+        let ranges_change = matches!(write.via, Via::Create | Via::Update)
             && write.old.is_none_or(|old| ranges(old) != ranges(new));
         if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| ranges_change) {
             errors.extend(rules::ranges(networking));

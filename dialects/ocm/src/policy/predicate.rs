@@ -10,7 +10,7 @@ use crate::cel::{self, Expression};
 use crate::cluster::Cluster;
 use crate::code::Plugin;
 use crate::kind::{self, claims_as_labels};
-use crate::trials::Trials;
+use crate::trials::{Comparison, Trials};
 
 /// One predicate; its parts are ANDed.
 #[derive(Debug)]
@@ -32,9 +32,18 @@ impl Predicate {
     /// Whether the expressions may have different results for two versions of a cluster that the selectors do not
     /// distinguish.
     pub(super) fn expressions_tell_apart(&self, old: &Cluster, new: &Cluster, trials: &mut Trials) -> bool {
-        let is_selected = self.labels.matches(old.labels()) && self.claims.matches(&old.claims);
-        let mut expressions = self.expressions.iter();
-        is_selected && expressions.any(|(_, expression)| trials.tells_apart(expression, old, new))
+        if !(self.labels.matches(old.labels()) && self.claims.matches(&old.claims)) {
+            return false;
+        }
+        for (_, expression) in &self.expressions {
+            match trials.compare(expression, old, new) {
+                Comparison::MayDiffer => return true,
+                // Later expressions are not evaluated on the cluster.
+                Comparison::Both(false) => return false,
+                Comparison::Both(true) => {}
+            }
+        }
+        false
     }
 }
 

@@ -39,6 +39,8 @@ impl Policies {
         table.remove_unused();
         let policy = Arc::new(Policy::compile(spec, cache));
         let alike = table.by_hash.entry(hash).or_default();
+        // An unused policy keeps its memory while a reference to it is kept.
+        alike.retain(|policy| policy.strong_count() > 0);
         alike.push(Arc::downgrade(&policy));
         policy
     }
@@ -95,8 +97,12 @@ mod tests {
         for clusters in 0..10_000 {
             drop(policies.of(spec(clusters), &cache));
         }
+        for _ in 0..100 {
+            drop(policies.of(spec(5), &cache));
+        }
         let table = policies.0.lock().unwrap();
         assert!(table.by_hash.len() <= FEW, "{}", table.by_hash.len());
+        assert!(table.by_hash.values().all(|alike| alike.len() == 1));
         drop(table);
         assert!(Arc::ptr_eq(&one, &policies.of(spec(1), &cache)));
     }

@@ -104,7 +104,15 @@ fn an_expression_makes_its_placement_due_when_its_result_changes() {
         "scored",
         &by("managedCluster.scores('default').size() == 0"),
     ));
-    for name in ["large", "failing", "scored"] {
+    let two = [
+        "managedCluster.metadata.name == 'b'",
+        "managedCluster.metadata.labels['x'] == 'y'",
+    ];
+    world.put(&wants(
+        "two",
+        &json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": two}}}]}),
+    ));
+    for name in ["large", "failing", "scored", "two"] {
         drop(world.decide(&placement("ns", name)));
     }
     let a = Key::new(CLUSTERS, "", "a");

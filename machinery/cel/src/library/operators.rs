@@ -345,9 +345,13 @@ fn optional_element<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match element_at(container, key) {
         Ok(element) => Ok(Value::some(element)),
         Err(error) if error.ends() => Err(error),
-        // An index of a list is a number. Everything else is absent.
+        // An index of a list is an integer. Everything else is absent.
         Err(error) => match (container, key) {
-            (Value::List(_), Value::Int(_) | Value::Uint(_) | Value::Double(_)) => Ok(Value::Optional(None)),
+            (Value::List(_), Value::Int(_)) => Ok(Value::Optional(None)),
+            (Value::List(_), Value::Uint(index)) if i64::try_from(*index).is_ok() => {
+                Ok(Value::Optional(None))
+            }
+            (Value::List(_), Value::Double(index)) if index.fract() == 0.0 => Ok(Value::Optional(None)),
             (Value::List(_), _) => Err(error),
             _ => Ok(Value::Optional(None)),
         },

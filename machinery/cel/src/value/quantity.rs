@@ -88,42 +88,44 @@ fn parse_suffix(suffix: &str) -> Option<(i128, i32)> {
 
 /// Converts a number to units of 10^-9, rounded up. `None` where it is too large.
 fn scale(whole: &str, fraction: &str, base: i128, exponent: i32) -> Option<i128> {
-    let whole = whole.trim_start_matches('0');
-    // Further digits only round the last one up.
-    let most_digits = if base == 2 { 18 } else { 36 };
-    let kept = fraction.len().min(most_digits - whole.len().min(most_digits - 1));
-    let (fraction, rest) = fraction.split_at(kept);
+    match base {
+        2 => scale_binary(whole, fraction, exponent),
+        _ => scale_decimal(whole, fraction, exponent + 9),
+    }
+}
+
+/// Converts a number times 2^`exponent`, digit by digit from the last one, so that nothing is cut off.
+fn scale_binary(whole: &str, fraction: &str, exponent: i32) -> Option<i128> {
+    let factor = 1i128
+        .checked_shl(exponent.unsigned_abs())?
+        .checked_mul(1_000_000_000)?;
+    let (mut part, mut has_rest) = (0i128, false);
+    for digit in fraction.bytes().rev() {
+        let sum = factor.checked_mul(i128::from(digit - b'0'))?.checked_add(part)?;
+        has_rest |= sum % 10 != 0;
+        part = sum / 10;
+    }
+    let whole = parse_digits(whole)?.checked_mul(factor)?;
+    whole.checked_add(part + i128::from(has_rest))
+}
+
+/// Converts a number by moving its point by `shift` places to the right, or to the left if `shift` is negative.
+fn scale_decimal(whole: &str, fraction: &str, shift: i32) -> Option<i128> {
+    let digits = format!("{whole}{fraction}");
+    let point = i64::try_from(whole.len()).ok()? + i64::from(shift);
+    let Ok(point) = usize::try_from(point) else {
+        return Some(i128::from(digits.bytes().any(|digit| digit != b'0')));
+    };
+    let (integer, rest) = digits.split_at(point.min(digits.len()));
+    let zeros = "0".repeat(point.saturating_sub(digits.len()));
     let has_rest = rest.bytes().any(|digit| digit != b'0');
-    let fraction = if has_rest {
-        format!("{fraction}1")
-    } else {
-        fraction.to_owned()
-    };
-    let factor = if base == 2 {
-        1i128.checked_shl(exponent.unsigned_abs())?
-    } else {
-        1
-    };
-    // 9 is added since the unit of the result is 10^-9.
-    let mut power = if base == 10 { exponent + 9 } else { 9 };
-    power -= i32::try_from(fraction.trim_end_matches('0').len()).ok()?;
-    let digits = format!("{whole}{}", fraction.trim_end_matches('0'));
-    let digits = digits.trim_start_matches('0');
-    let mut value: i128 = if digits.is_empty() {
-        0
-    } else {
-        digits.parse().ok()?
-    };
-    value = value.checked_mul(factor)?;
-    while power > 0 && value != 0 {
-        value = value.checked_mul(10)?;
-        power -= 1;
+    parse_digits(&format!("{integer}{zeros}"))?.checked_add(i128::from(has_rest))
+}
+
+/// The number in `digits`, which may be empty. `None` where it is too large.
+fn parse_digits(digits: &str) -> Option<i128> {
+    match digits.trim_start_matches('0') {
+        "" => Some(0),
+        digits => digits.parse().ok(),
     }
-    if power < 0 {
-        let divisor = 10i128.checked_pow(power.unsigned_abs());
-        value = divisor.map_or(i128::from(value != 0), |divisor| {
-            value / divisor + i128::from(value % divisor != 0)
-        });
-    }
-    Some(value)
 }

@@ -76,6 +76,7 @@ fn lists(before: &[Value], after: &[Value], path: &mut String, in_list: bool, ou
         let added = more
             .iter()
             .map(|value| json!({"op": "add", "path": format!("{path}/-"), "value": value}));
+        test(in_list, &json!(before), path, out);
         out.extend(added);
         return;
     }
@@ -241,6 +242,21 @@ mod tests {
                 json!({"op": "add", "path": "/taints/1/a", "value": 1}),
                 json!({"op": "test", "path": "/taints/1/key", "value": "y"}),
                 json!({"op": "replace", "path": "/taints/1/key", "value": "z"}),
+            ]
+        );
+        assert_eq!(apply(&operations, &old), new);
+    }
+
+    #[test]
+    fn a_list_in_an_element_is_tested_before_it_grows() {
+        let (old, new) = (json!({"l": [{"a": [1]}]}), json!({"l": [{"a": [1, 2], "b": 1}]}));
+        let operations = between(&old, &new);
+        assert_eq!(
+            operations,
+            [
+                json!({"op": "test", "path": "/l/0/a", "value": [1]}),
+                json!({"op": "add", "path": "/l/0/a/-", "value": 2}),
+                json!({"op": "add", "path": "/l/0/b", "value": 1}),
             ]
         );
         assert_eq!(apply(&operations, &old), new);

@@ -148,8 +148,8 @@ impl Reflector {
             match event {
                 None => return,
                 Some(Ok(event)) => {
-                    // Each attempt at a list begins with Init, whatever the hub answers.
-                    if !matches!(event, Event::Init) {
+                    // Each attempt at a list begins with Init and its first pages, whatever the hub answers then.
+                    if !matches!(event, Event::Init | Event::InitApply(_)) {
                         (pause, absent_pause) = (PAUSES.0, ABSENT_PAUSES.0);
                         last_problem = None;
                     }
