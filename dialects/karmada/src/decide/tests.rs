@@ -80,7 +80,7 @@ fn an_annotation_that_is_no_placement_is_warned_about_and_a_changed_one_makes_no
     assert!(
         warnings
             .iter()
-            .any(|warning| warning.contains(APPLIED_PLACEMENT) && warning.contains("no placement")),
+            .any(|warning| warning.contains(APPLIED_PLACEMENT) && warning.contains("not a valid placement")),
         "{warnings:?}"
     );
     assert!(fleet.writes(&decision).is_empty(), "the note is left as it is");

@@ -98,7 +98,7 @@ fn a_mutating_policy_cannot_send_the_scheduler_elsewhere() {
         items.into_iter().find(|event| {
             event["message"]
                 .as_str()
-                .is_some_and(|text| text.contains("policy bend bend"))
+                .is_some_and(|text| text.contains("MutatingAdmissionPolicy bend by binding bend"))
         })
     });
     assert!(
