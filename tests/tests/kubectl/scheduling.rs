@@ -516,7 +516,7 @@ fn berth_plan_tells_what_a_change_would_do_on_the_running_server() {
         .replace("SchedulingReview", "LocalSchedulingReview")
         .replace("{name: drain}", "{name: drain, namespace: story-1}");
     let refused = server.kubectl("create -f -").input(local).fails();
-    assert!(refused.contains("make a SchedulingReview"), "{refused}");
+    assert!(refused.contains("create a SchedulingReview"), "{refused}");
     let after = server
         .kubectl("get decision placement.ocm -n story-1 -o json")
         .json();
