@@ -30,6 +30,9 @@ const ROUNDS: usize = 3;
 const PATCHES: usize = 60;
 /// Interval in which requests are counted.
 const MINUTE: Duration = Duration::from_secs(60);
+/// Pause after a written decision, in which the server does what else follows from the change: its processor time
+/// counts, too.
+const REST: Duration = Duration::from_millis(300);
 /// Patches a second under churn. They concern no request.
 const CHURN: u32 = 20;
 
@@ -201,7 +204,7 @@ async fn labels(hub: &Hub, serving: &Serving, rows: &mut Rows) -> Result<()> {
             text += &String::from_utf8_lossy(frame.data_ref().map_or(&[], |data| data));
         }
         took.push(millis(begun.elapsed()));
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::time::sleep(REST).await;
         let processor = usage::processor_time(serving.id()).saturating_sub(processor);
         used.push(millis(processor));
     }
