@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test rules package guide chart alone console conformance consumers clients clients-go fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-hub bench-hundred-thousand bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
+.PHONY: help demo test rules package guide chart alone console conformance consumers clients clients-go fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-hub bench-hundred-thousand bench-replicas bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -156,6 +156,10 @@ bench-hundred-thousand: ## what each system costs at the size it is made for, OC
 bench-hub: ## what Berth costs beside a kube-apiserver with 20,000 clusters and 5,000 requests of OCM, into docs/benchmarks (BENCH_PART)
 	cargo build --release -p berth
 	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example bench-hub
+
+bench-replicas: ## one, two and three servers on one etcd: reads, writes, their CPU, delays of watches, into docs/benchmarks (REPLICAS_SECONDS)
+	cargo build --release -p berth --features etcd
+	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example bench-replicas
 
 bench-look: ## what why, compare, console and an observing server cost on a hub that OCM decides, into docs/benchmarks; fails above its bounds
 	cargo build --release -p berth

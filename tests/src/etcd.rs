@@ -162,6 +162,12 @@ impl Etcd {
         format!("{}://127.0.0.1:{}", self.scheme, self.client)
     }
 
+    /// The process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills the process as `kill -9` does.
     pub fn kill(&mut self) {
         self.child.kill().expect("it runs");
