@@ -152,7 +152,7 @@ impl Fences {
             },
             "spec": {},
         });
-        if lock.put(record.as_ref(), &value).await? {
+        if lock.put(record.as_ref(), &value).await?.is_some() {
             return Ok(());
         }
         Err(moved(name))

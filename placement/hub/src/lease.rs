@@ -37,17 +37,14 @@ impl LeaseLock {
     pub async fn get(&self) -> Result<Option<Record>, Status> {
         let path = wire::object(VERSION, &self.key);
         match self.wire.send(Ask::get(&path)).await {
-            Ok(value) => Ok(Some(Record {
-                version: version(&value).to_owned(),
-                value,
-            })),
+            Ok(value) => Ok(Some(record(value))),
             Err(status) if status.code == 404 => Ok(None),
             Err(status) => Err(status),
         }
     }
 
     /// Writes the record as [`ResourceLock::write`] does, with the hub's own answer where it refuses.
-    pub async fn put(&self, replaced: Option<&Record>, value: &Value) -> Result<bool, Status> {
+    pub async fn put(&self, replaced: Option<&Record>, value: &Value) -> Result<Option<Record>, Status> {
         let mut object = value.clone();
         let (method, path) = match replaced {
             Some(record) => {
@@ -66,16 +63,20 @@ impl LeaseLock {
             body: Some(&object),
         };
         match self.wire.send(ask).await {
-            Ok(_) => Ok(true),
+            Ok(value) => Ok(Some(record(value))),
             // A 404 of a create means that the namespace does not exist, which is a permanent error.
-            Err(status) if status.code == 409 || (status.code == 404 && replaced.is_some()) => Ok(false),
+            Err(status) if status.code == 409 || (status.code == 404 && replaced.is_some()) => Ok(None),
             Err(status) => Err(status),
         }
     }
 }
 
-fn version(object: &Value) -> &str {
-    object["metadata"]["resourceVersion"].as_str().unwrap_or_default()
+fn record(value: Value) -> Record {
+    let version = value["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+    Record {
+        version: version.to_owned(),
+        value,
+    }
 }
 
 fn unavailable(status: Status) -> StoreError {
@@ -92,7 +93,7 @@ impl ResourceLock for LeaseLock {
         self.get().await.map_err(unavailable)
     }
 
-    async fn write(&self, replaced: Option<&Record>, value: &Value) -> Result<bool, StoreError> {
+    async fn write(&self, replaced: Option<&Record>, value: &Value) -> Result<Option<Record>, StoreError> {
         self.put(replaced, value).await.map_err(unavailable)
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use berth_apimachinery::write::Verb;
-use berth_apimachinery::{Draft, GroupResource, Key, Revision, Timestamp, time};
+use berth_apimachinery::{Draft, GroupResource, Key, Object, Revision, Timestamp, time};
 use berth_storage::{At, Expect, Source, Step, StoreError, Writer};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -194,12 +194,12 @@ pub trait ResourceLock: Send + Sync + 'static {
     /// When the record cannot be read.
     async fn read(&self) -> Result<Option<Record>, StoreError>;
 
-    /// Replaces the read record by `value`; `over` is `None` where there was no record. Returns whether
-    /// `value` was written: false when another replica has written the record in between.
+    /// Replaces the read record by `value`; `over` is `None` where there was no record. Returns the record as
+    /// written; `None` when another replica has written the record in between.
     ///
     /// # Errors
     /// When the record cannot be written.
-    async fn write(&self, over: Option<&Record>, value: &Value) -> Result<bool, StoreError>;
+    async fn write(&self, over: Option<&Record>, value: &Value) -> Result<Option<Record>, StoreError>;
 }
 
 /// Keeps a record in a store.
@@ -218,13 +218,10 @@ impl ResourceLock for InStore {
     async fn read(&self) -> Result<Option<Record>, StoreError> {
         let list = self.source.list(self.key.resource, At::Latest).await?;
         let found = list.get(&self.key.namespace, &self.key.name);
-        Ok(found.map(|object| Record {
-            version: object.revision().to_string(),
-            value: object.parse(),
-        }))
+        Ok(found.map(|object| record(object)))
     }
 
-    async fn write(&self, over: Option<&Record>, value: &Value) -> Result<bool, StoreError> {
+    async fn write(&self, over: Option<&Record>, value: &Value) -> Result<Option<Record>, StoreError> {
         let draft = Draft::new(value).map_err(|error| StoreError::Unavailable(error.to_string()))?;
         let (verb, expect) = match over {
             Some(record) => (Verb::Update, Expect::At(revision(record)?)),
@@ -239,12 +236,19 @@ impl ResourceLock for InStore {
             guards: Vec::new(),
         };
         match self.writer.apply(vec![step]).await {
-            Ok(_) => Ok(true),
+            Ok(results) => Ok(results.first().map(|result| record(&result.object))),
             Err(
                 StoreError::Conflict { .. } | StoreError::AlreadyExists { .. } | StoreError::NotFound { .. },
-            ) => Ok(false),
+            ) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+}
+
+fn record(object: &Object) -> Record {
+    Record {
+        version: object.revision().to_string(),
+        value: object.parse(),
     }
 }
 
@@ -260,6 +264,8 @@ pub struct Lease {
     terms: LeaseDurations,
     /// The last seen version of the record, and the time at which it was first seen.
     last_change: Mutex<Option<(String, Timestamp)>>,
+    /// The record as this replica wrote it last, while no other replica is known to have written it.
+    own_record: Mutex<Option<Record>>,
 }
 
 impl Lease {
@@ -285,6 +291,7 @@ impl Lease {
             identity,
             terms,
             last_change: Mutex::default(),
+            own_record: Mutex::default(),
         }
     }
 
@@ -303,6 +310,23 @@ impl Lease {
                 *last_change = Some((version.to_owned(), now));
                 now
             }
+        }
+    }
+
+    /// Writes the record with this replica as the holder over `record`. Returns whether it was written.
+    async fn take(&self, record: Option<&Record>, now: Timestamp) -> Result<bool, StoreError> {
+        let value = self.held_record(record, now);
+        let written = self.lock.write(record, &value).await?;
+        let is_written = written.is_some();
+        *self.own_record.lock() = written;
+        Ok(is_written)
+    }
+
+    /// Answer after an attempt to write the record over that of `version`.
+    fn answer(&self, version: &str, is_written: bool, now: Timestamp) -> Hold {
+        Hold {
+            until: is_written.then(|| after(now, self.terms.renew)),
+            again: after(now, self.terms.pause(&self.identity, version)),
         }
     }
 
@@ -351,27 +375,31 @@ fn after(now: Timestamp, delay: Duration) -> Timestamp {
 #[async_trait]
 impl LeaderElector for Lease {
     async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError> {
+        // A leader renews without a read, as client-go's does. The version in the write refuses it when
+        // another replica has written the record.
+        let own = self.own_record.lock().clone();
+        if let Some(record) = own
+            && self.take(Some(&record), now).await?
+        {
+            return Ok(self.answer(&record.version, true, now));
+        }
         let record = self.lock.read().await?;
         let version = record.as_ref().map_or("", |record| &record.version);
-        let again = after(now, self.terms.pause(&self.identity, version));
         if let Some(record) = &record {
             let holder = record.holder();
             let end = after(self.since(&record.version, now), self.terms.duration);
             let is_held = !holder.is_empty() && holder != self.identity;
             if is_held && now < end {
                 // This replica waits for a dead leader no longer than that leader's lease lasts.
+                let hold = self.answer(version, false, now);
                 return Ok(Hold {
-                    until: None,
-                    again: again.min(end),
+                    again: hold.again.min(end),
+                    ..hold
                 });
             }
         }
-        let value = self.held_record(record.as_ref(), now);
-        let written = self.lock.write(record.as_ref(), &value).await?;
-        Ok(Hold {
-            until: written.then(|| after(now, self.terms.renew)),
-            again,
-        })
+        let is_written = self.take(record.as_ref(), now).await?;
+        Ok(self.answer(version, is_written, now))
     }
 
     async fn release(&self, now: Timestamp) -> Result<(), StoreError> {
@@ -384,6 +412,7 @@ impl LeaderElector for Lease {
         let mut value = self.held_record(Some(&record), now);
         value["spec"]["holderIdentity"] = "".into();
         value["spec"]["leaseDurationSeconds"] = 1.into();
+        *self.own_record.lock() = None;
         // Where another replica has written the record, this replica does not have the leadership any
         // more.
         self.lock.write(Some(&record), &value).await.map(drop)

@@ -1,7 +1,7 @@
 //! Two replicas over one store: one works, and the other takes over.
 
 use super::*;
-use crate::controller::{Hold, LEASES, Leadership, Lease, LeaseDurations, Silent};
+use crate::controller::{Hold, LEASES, Leadership, Lease, LeaseDurations, Record, ResourceLock, Silent};
 
 fn lease_key() -> Key {
     Key::new(LEASES, "kube-system", "berth-controllers")
@@ -68,6 +68,74 @@ async fn a_lease_is_renewed_expires_and_is_given_up() {
     second.release(world.clock.now()).await.unwrap();
     assert!(hold(&first).await.until.is_some());
     assert_eq!(record(&world)["leaseTransitions"], 2);
+}
+
+/// A record in memory that counts its reads.
+#[derive(Default)]
+struct CountedLock {
+    record: parking_lot::Mutex<Option<Record>>,
+    reads: AtomicUsize,
+}
+
+#[async_trait::async_trait]
+impl ResourceLock for CountedLock {
+    fn place(&self) -> (&str, &str) {
+        ("kube-system", "berth-controllers")
+    }
+
+    async fn read(&self) -> Result<Option<Record>, berth_storage::StoreError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        Ok(self.record.lock().clone())
+    }
+
+    async fn write(
+        &self,
+        over: Option<&Record>,
+        value: &Value,
+    ) -> Result<Option<Record>, berth_storage::StoreError> {
+        let mut record = self.record.lock();
+        let version = |record: Option<&Record>| record.map(|record| record.version.clone());
+        if version(record.as_ref()) != version(over) {
+            return Ok(None);
+        }
+        let number: u64 = over.map_or(0, |record| record.version.parse().unwrap());
+        *record = Some(Record {
+            version: (number + 1).to_string(),
+            value: value.clone(),
+        });
+        Ok(record.clone())
+    }
+}
+
+#[tokio::test]
+async fn a_leader_renews_without_reads() {
+    let lock = Arc::new(CountedLock::default());
+    let lease = |identity: &str| {
+        let lock = Arc::clone(&lock) as Arc<dyn ResourceLock>;
+        Lease::with_lock(lock, identity.to_owned(), terms())
+    };
+    let at = |second: i64| Timestamp::from_second(second).unwrap();
+    let reads = || lock.reads.load(Ordering::Relaxed);
+    let (first, second) = (lease("one"), lease("two"));
+    for time in [0, 2, 4, 6] {
+        assert!(first.hold(at(time)).await.unwrap().until.is_some());
+    }
+    assert_eq!(reads(), 1);
+    // A candidate reads at each attempt.
+    assert!(second.hold(at(6)).await.unwrap().until.is_none());
+    assert!(second.hold(at(8)).await.unwrap().until.is_none());
+    assert_eq!(reads(), 3);
+    // Where the record was removed or taken over, the leader learns it from its write.
+    *lock.record.lock() = None;
+    assert!(first.hold(at(8)).await.unwrap().until.is_some());
+    assert_eq!(reads(), 4);
+    assert!(second.hold(at(8)).await.unwrap().until.is_none());
+    assert!(second.hold(at(23)).await.unwrap().until.is_some());
+    assert!(first.hold(at(24)).await.unwrap().until.is_none());
+    assert!(first.hold(at(25)).await.unwrap().until.is_none());
+    second.release(at(26)).await.unwrap();
+    assert!(first.hold(at(27)).await.unwrap().until.is_some());
+    assert!(second.hold(at(28)).await.unwrap().until.is_none());
 }
 
 #[tokio::test]
