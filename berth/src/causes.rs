@@ -2,7 +2,7 @@
 
 /// `error` and its causes, outermost first, joined by colons. Some libraries write their causes into their
 /// own messages, so a cause is left out if the text before it ends with the cause already.
-pub fn told(error: &anyhow::Error) -> String {
+pub fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {
@@ -18,7 +18,7 @@ pub fn told(error: &anyhow::Error) -> String {
 mod tests {
     use anyhow::anyhow;
 
-    use super::told;
+    use super::one_line;
 
     #[test]
     fn causes_are_told_once() {
@@ -37,7 +37,7 @@ mod tests {
                 format!("reading a: cannot read: {words}"),
             ),
         ] {
-            assert_eq!(told(&error), expected);
+            assert_eq!(one_line(&error), expected);
         }
     }
 }

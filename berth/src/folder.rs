@@ -11,7 +11,7 @@ use berth_apiserver::SystemClock;
 use berth_commands::args::FilesArgs;
 use berth_commands::catalog::catalog;
 use berth_commands::manifest;
-use berth_commands::simulate::{MALFORMED, configurations, input, told};
+use berth_commands::simulate::{MALFORMED, configurations, input, print_findings};
 use berth_console::{Console, PageArgs};
 use berth_engine::Simulation;
 use serde_json::json;
@@ -87,6 +87,6 @@ pub(crate) fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<
     let inputs = documents.into_iter().map(input);
     // Findings about the files are printed as by `berth simulate`.
     let simulation = Simulation::load(&dialects, &catalog, defaults, inputs, now);
-    told(&unread, simulation.findings(), false)?;
+    print_findings(&unread, simulation.findings(), false)?;
     Ok(simulation.into_objects())
 }

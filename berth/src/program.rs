@@ -50,7 +50,7 @@ fn run_logged(
     work: impl Future<Output = anyhow::Result<ExitCode>>,
 ) -> ExitCode {
     if let Err(error) = crate::logs::begin(filter, format) {
-        berth_commands::say_error!("error: {}", crate::causes::told(&error));
+        berth_commands::say_error!("error: {}", crate::causes::one_line(&error));
         return ExitCode::from(2);
     }
     run_to_end(work)
@@ -66,7 +66,7 @@ fn run_to_end(work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode 
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            berth_commands::say_error!("error: {}", crate::causes::told(&error));
+            berth_commands::say_error!("error: {}", crate::causes::one_line(&error));
             ExitCode::FAILURE
         }
     }

@@ -310,7 +310,7 @@ async fn wait(
         let message = match check().await {
             Ok(Step::Done(message)) => return Ok(message),
             Ok(Step::Pending(message)) => message,
-            Err(problem) => crate::causes::told(&problem),
+            Err(problem) => crate::causes::one_line(&problem),
         };
         if message != last {
             say!("{}", fitted(&format!("waiting: {message}")));

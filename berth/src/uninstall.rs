@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use berth_client::told;
+use berth_client::root_cause;
 use berth_deploy::{Certificates, Installation, Service, Set, default_service};
 use berth_dialect_contract::Hold;
 use clap::Args;
@@ -210,8 +210,8 @@ impl Remover {
     /// Checks that the server is not a standalone Berth server, which has no installation.
     async fn check_not_standalone(&self) -> Result<()> {
         let version = self.client.apiserver_version().await;
-        let version =
-            version.map_err(|problem| anyhow!("cannot reach the hub at {}: {}", self.url, told(&problem)))?;
+        let version = version
+            .map_err(|problem| anyhow!("cannot reach the hub at {}: {}", self.url, root_cause(&problem)))?;
         if version.git_version.contains("+berth.") {
             bail!(
                 "this is a standalone Berth server, which is on no hub: there is nothing to uninstall. Stop its process; \
@@ -294,8 +294,13 @@ impl Remover {
         let leases: Api<k8s_openapi::api::coordination::v1::Lease> =
             Api::namespaced(self.client.clone(), &service.namespace);
         let all = leases.list(&ListParams::default()).await;
-        let all = all
-            .map_err(|problem| anyhow!("listing the Leases of {}: {}", service.namespace, told(&problem)))?;
+        let all = all.map_err(|problem| {
+            anyhow!(
+                "listing the Leases of {}: {}",
+                service.namespace,
+                root_cause(&problem)
+            )
+        })?;
         for lease in all {
             let (name, annotations) = (
                 lease.metadata.name.unwrap_or_default(),

@@ -62,9 +62,8 @@ impl Clients {
 async fn client(file: Option<&Path>) -> Result<Client, HubError> {
     let config = match file {
         Some(path) => berth_client::config(Some(path), None).await?,
-        None => {
-            Config::incluster().map_err(|problem| HubError::NoKubeconfig(berth_client::told(&problem)))?
-        }
+        None => Config::incluster()
+            .map_err(|problem| HubError::NoKubeconfig(berth_client::root_cause(&problem)))?,
     };
     Ok(berth_client::connect(config)?)
 }

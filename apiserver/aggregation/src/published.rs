@@ -59,7 +59,7 @@ impl PublishedTrust {
             .maps
             .get(NAME)
             .await
-            .map_err(|problem| HubError::Unread(berth_client::told(&problem)))?;
+            .map_err(|problem| HubError::Unread(berth_client::root_cause(&problem)))?;
         self.take(trust, map)
     }
 
@@ -72,7 +72,7 @@ impl PublishedTrust {
         loop {
             if let Err(problem) = self.watch(trust).await {
                 tracing::debug!(
-                    problem = berth_client::told(&problem),
+                    problem = berth_client::root_cause(&problem),
                     "watching extension-apiserver-authentication"
                 );
                 tokio::time::sleep(PAUSE).await;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use berth_apimachinery::Status;
 use berth_apiserver::{ReviewError, Reviewer};
-use berth_client::told;
+use berth_client::root_cause;
 use http::{Method, Request, header};
 use kube::Client;
 use kube::client::Body;
@@ -41,7 +41,7 @@ pub async fn create(client: &Client, path: &str, object: &Value) -> Result<Value
         .body(Body::from(body))
         .map_err(|problem| lasting(problem.to_string()))?;
     let unreachable =
-        |problem: kube::Error| passing(format!("the hub could not be reached: {}", told(&problem)));
+        |problem: kube::Error| passing(format!("the hub could not be reached: {}", root_cause(&problem)));
     let response = client.send(request).await.map_err(unreachable)?;
     let code = response.status();
     let body = response.into_body().collect_bytes().await.map_err(unreachable)?;

@@ -347,7 +347,7 @@ pub(crate) fn load(
             );
         }
     }
-    let whole = told(&problems, simulation.findings(), strict)?;
+    let whole = print_findings(&problems, simulation.findings(), strict)?;
     Ok(LoadedInput {
         simulation,
         whole,
@@ -359,7 +359,11 @@ pub(crate) fn load(
 ///
 /// # Errors
 /// With `strict`, everything that the files should not have.
-pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> Result<bool, Vec<String>> {
+pub fn print_findings(
+    unread: &[manifest::Problem],
+    findings: &Findings,
+    strict: bool,
+) -> Result<bool, Vec<String>> {
     let broken = |is_note: bool| {
         let unread = unread.iter().filter(move |problem| problem.is_note == is_note);
         unread.map(ToString::to_string)

@@ -1,7 +1,7 @@
 //! API requests, forwarded as the user of the kubeconfig.
 
 use axum::body::{Body, to_bytes};
-use berth_client::told;
+use berth_client::root_cause;
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, WARNING};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 
@@ -41,7 +41,7 @@ pub(crate) async fn send(
             StatusCode::BAD_GATEWAY,
             format!(
                 "the server that the kubeconfig names did not answer: {}",
-                told(&problem)
+                root_cause(&problem)
             ),
         )
     })?;

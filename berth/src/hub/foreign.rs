@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, anyhow, bail};
 use berth_aggregation::registration::{Service, whose};
-use berth_client::told;
+use berth_client::root_cause;
 use berth_deploy::Installation;
 use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
@@ -30,7 +30,7 @@ pub(super) async fn check(client: &Client, installation: &Installation, strict: 
             );
             return Ok(());
         }
-        Err(problem) => return Err(anyhow!("listing APIServices: {}", told(&problem))),
+        Err(problem) => return Err(anyhow!("listing APIServices: {}", root_cause(&problem))),
     };
     let objects = list.items.iter().map(serde_json::to_value);
     let objects: Vec<Value> = objects.collect::<Result<_, _>>()?;

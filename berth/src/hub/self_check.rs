@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use berth_aggregation::Clients;
 use berth_aggregation::reviewer::create;
 use berth_apiserver::authn::delegated::{NAME, NAMESPACE};
-use berth_client::told;
+use berth_client::root_cause;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ async fn trust_problem(client: &Client, user: &str) -> Option<String> {
         )),
         Err(problem) => Some(format!(
             "the ConfigMap {NAMESPACE}/{NAME} cannot be read: {}",
-            told(&problem)
+            root_cause(&problem)
         )),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use anyhow::{Result, anyhow, bail};
-use berth_client::told;
+use berth_client::root_cause;
 use berth_dialect_contract::Hold;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta};
@@ -56,7 +56,7 @@ async fn held_objects(client: &Client, hold: &Hold) -> Result<Vec<ObjectMeta>> {
             Err(problem) => bail!(
                 "listing {}: {}; pass --keep-finalizers to skip this check",
                 hold.resource,
-                told(&problem)
+                root_cause(&problem)
             ),
         };
         let metadata = list
@@ -105,7 +105,7 @@ impl HeldObjects {
                     "releasing {} {}: {}",
                     self.hold.resource,
                     object_name(object),
-                    told(&problem)
+                    root_cause(&problem)
                 )
             })?;
         }

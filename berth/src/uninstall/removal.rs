@@ -1,7 +1,7 @@
 //! Removal of one object.
 
 use anyhow::{Result, anyhow};
-use berth_client::told;
+use berth_client::root_cause;
 use kube::api::{DeleteParams, ListParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
@@ -55,7 +55,7 @@ impl Removal {
     /// Reads the object; `None` if it does not exist.
     pub(super) async fn read(&self, client: &Client) -> Result<Option<Value>> {
         let found = self.api(client).get_opt(&self.name).await;
-        let found = found.map_err(|problem| anyhow!("reading {self}: {}", told(&problem)))?;
+        let found = found.map_err(|problem| anyhow!("reading {self}: {}", root_cause(&problem)))?;
         Ok(found.map(serde_json::to_value).transpose()?)
     }
 
@@ -68,7 +68,7 @@ impl Removal {
         match self.api(client).delete(&self.name, &params).await {
             Ok(_) => Ok(RemovalOutcome::Deleted),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(RemovalOutcome::Absent),
-            Err(problem) => Err(anyhow!("deleting {self}: {}", told(&problem))),
+            Err(problem) => Err(anyhow!("deleting {self}: {}", root_cause(&problem))),
         }
     }
 
@@ -94,7 +94,7 @@ pub(super) async fn list(client: &Client, group: &str, kind: &str) -> Result<Vec
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
     let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
     let list = all.list(&ListParams::default()).await;
-    let list = list.map_err(|problem| anyhow!("listing {kind}s: {}", told(&problem)))?;
+    let list = list.map_err(|problem| anyhow!("listing {kind}s: {}", root_cause(&problem)))?;
     let values = list.items.into_iter().map(serde_json::to_value);
     Ok(values.collect::<Result<_, _>>()?)
 }

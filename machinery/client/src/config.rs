@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
-use crate::{Error, Result, told};
+use crate::{Error, Result, root_cause};
 
 /// Highest number of contexts in a message.
 const MOST_CONTEXTS: usize = 10;
@@ -95,7 +95,7 @@ fn read_error(origin: &Origin, problem: KubeconfigError) -> Error {
 
 /// Creates the error of a kubeconfig without usable content.
 fn unusable(origin: &Origin, problem: &KubeconfigError) -> Error {
-    Error::Kubeconfig(format!("{origin}: {}", told(problem)))
+    Error::Kubeconfig(format!("{origin}: {}", root_cause(problem)))
 }
 
 /// Returns the files that the context `context` refers to, each with the name of its field.
@@ -190,7 +190,7 @@ fn context_name<'a>(
 /// When the configuration cannot be used.
 pub fn connect(mut config: Config) -> Result<Client> {
     config.default_retry = false;
-    Client::try_from(config).map_err(|problem| Error::Unusable(told(&problem)))
+    Client::try_from(config).map_err(|problem| Error::Unusable(root_cause(&problem)))
 }
 
 #[cfg(test)]

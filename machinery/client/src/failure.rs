@@ -29,7 +29,7 @@ impl Server {
 
     /// Creates the error that this server did not answer.
     pub(crate) fn unanswered(&self, problem: &kube::Error) -> Failure {
-        let text = told(problem);
+        let text = root_cause(problem);
         Failure::Unanswered(match links(problem).any(|link| link.is::<AuthError>()) {
             true => format!("no credentials for {self}: {text}"),
             false => format!("cannot reach {self}: {text}"),
@@ -49,7 +49,7 @@ impl std::fmt::Display for Server {
 
 /// Returns the server's message in `problem`, or otherwise the reason of the failure.
 #[must_use]
-pub fn told(problem: &(dyn Error + 'static)) -> String {
+pub fn root_cause(problem: &(dyn Error + 'static)) -> String {
     for link in links(problem) {
         if let Some(auth_error) = link.downcast_ref::<AuthError>() {
             return credentials(auth_error);
@@ -207,7 +207,7 @@ mod tests {
         );
         assert!(message.ends_with(": please log in first"), "{message}");
         let start = kube::Error::Auth(AuthError::AuthExecStart(io::Error::from_raw_os_error(2)));
-        assert!(told(&start).ends_with("cannot be started: no such file or directory"));
+        assert!(root_cause(&start).ends_with("cannot be started: no such file or directory"));
     }
 
     #[test]
@@ -218,11 +218,11 @@ mod tests {
             ..Default::default()
         };
         assert_eq!(
-            told(&kube::Error::Api(Box::new(status))),
+            root_cause(&kube::Error::Api(Box::new(status))),
             "pods \"a\" is forbidden"
         );
         let read = serde_json::from_str::<u8>("x").unwrap_err();
-        let unread = told(&kube::Error::SerdeError(read));
+        let unread = root_cause(&kube::Error::SerdeError(read));
         assert!(unread.starts_with("Error deserializing response: "), "{unread}");
     }
 }

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 pub use config::{config, connect, kubeconfig};
 pub use error::{Error, Result};
-pub use failure::{Server, told};
+pub use failure::{Server, root_cause};
 pub use kube;
 use patience::{NextStep, Patience};
 
@@ -113,7 +113,8 @@ impl Client {
     pub async fn from_kubeconfig(path: &Path) -> Result<Self> {
         let (config, context) = config::resolved(Some(path), None).await?;
         let server = Server::of(&config, context);
-        let inner = kube::Client::try_from(config).map_err(|problem| Error::Unusable(told(&problem)))?;
+        let inner =
+            kube::Client::try_from(config).map_err(|problem| Error::Unusable(root_cause(&problem)))?;
         Ok(Self {
             server,
             ..Self::new(inner)
@@ -299,7 +300,7 @@ impl Client {
             .into_body()
             .collect_bytes()
             .await
-            .map_err(|problem| Error::Unanswered(format!("{method} {path}: {}", told(&problem))))?;
+            .map_err(|problem| Error::Unanswered(format!("{method} {path}: {}", root_cause(&problem))))?;
         if code.is_success() {
             let value = serde_json::from_slice(&bytes).map_err(|problem| {
                 let text = String::from_utf8_lossy(&bytes);
@@ -345,7 +346,7 @@ impl Client {
             .into_body()
             .collect_bytes()
             .await
-            .map_err(|problem| Error::Unanswered(format!("{path}: {}", told(&problem))))?;
+            .map_err(|problem| Error::Unanswered(format!("{path}: {}", root_cause(&problem))))?;
         Ok(Raw {
             code,
             date,

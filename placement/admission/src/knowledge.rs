@@ -27,7 +27,7 @@ impl Knowledge {
     }
 
     /// Returns the knowledge for `audience`.
-    pub(super) fn told_to(self, audience: Audience) -> Self {
+    pub(super) fn for_audience(self, audience: Audience) -> Self {
         Self { audience, ..self }
     }
 

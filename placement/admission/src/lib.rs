@@ -122,7 +122,7 @@ impl Parts {
         let rules = self.rules();
         let mut plugins = of_dialects(&rules, |_| true);
         let forewarn = forewarn::Forewarn::new(
-            Knowledge::new(&self.engine).told_to(audience),
+            Knowledge::new(&self.engine).for_audience(audience),
             Arc::clone(catalog),
         );
         let mut engine_plugins: Vec<Arc<dyn Plugin>> = vec![Arc::new(forewarn)];
@@ -152,7 +152,7 @@ impl Parts {
     }
 
     fn engine_plugins(&self, precondition: Precondition, audience: Audience) -> Vec<Arc<dyn Plugin>> {
-        let knowledge = || Knowledge::new(&self.engine).told_to(audience);
+        let knowledge = || Knowledge::new(&self.engine).for_audience(audience);
         vec![
             Arc::new(bound_on_create::BoundOnCreate::new(knowledge(), precondition)),
             Arc::new(in_use::InUse::new(knowledge())),

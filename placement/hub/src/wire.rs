@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use berth_apimachinery::{GroupResource, Key, Status};
-use berth_client::told;
+use berth_client::root_cause;
 use http::{Method, Request, header};
 use kube::Client;
 use kube::client::Body;
@@ -99,7 +99,7 @@ impl Wire {
 
     async fn exchange(&self, request: Request<Body>) -> Result<Value, Status> {
         let unreachable = |problem: kube::Error| {
-            let text = format!("the hub could not be reached: {}", told(&problem));
+            let text = format!("the hub could not be reached: {}", root_cause(&problem));
             Status::unavailable(text, RETRY_AFTER)
         };
         let response = self.0.send(request).await.map_err(unreachable)?;

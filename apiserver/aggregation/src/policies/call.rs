@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use berth_admission::client::{Endpoint, Hook};
 use berth_certs::Folder;
-use berth_client::told;
+use berth_client::root_cause;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
@@ -99,10 +99,10 @@ impl Caller {
             .client
             .request(request)
             .await
-            .map_err(|problem| told(&problem))?;
+            .map_err(|problem| root_cause(&problem))?;
         let code = response.status();
         let body = Limited::new(response.into_body(), MOST_BYTES).collect().await;
-        let body = body.map_err(|problem| told(&*problem))?.to_bytes();
+        let body = body.map_err(|problem| root_cause(&*problem))?.to_bytes();
         match code {
             StatusCode::OK => Ok(body),
             other => Err(format!("the webhook answered {other}: {}", excerpt(&body))),

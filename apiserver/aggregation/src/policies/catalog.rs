@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_client::told;
+use berth_client::root_cause;
 use berth_policies::{Catalog, ParamError, ParamKind, Params, StoredSet};
 use futures::StreamExt;
 use kube::api::ListParams;
@@ -233,7 +233,7 @@ async fn find_served(client: &Client, kind: &str, plural: &str) -> Result<Option
         match api.list(&ListParams::default().limit(1)).await {
             Ok(_) => return Ok(Some(resource)),
             Err(kube::Error::Api(status)) if status.code == 404 => {}
-            Err(problem) => return Err(told(&problem)),
+            Err(problem) => return Err(root_cause(&problem)),
         }
     }
     Ok(None)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_admission::client::WebhookType;
-use berth_client::told;
+use berth_client::root_cause;
 use futures::{Stream, StreamExt};
 use kube::core::{ApiResource, DynamicObject};
 use kube::runtime::WatchStreamExt;
@@ -88,7 +88,7 @@ pub(super) fn snapshots(
                 take(event, &mut known, &mut listed).then(|| Snapshot::All(Arc::new(known.clone())))
             }
             Err(problem) => {
-                let text = told(&problem);
+                let text = root_cause(&problem);
                 // One log line for each new problem, since a problem may last.
                 if last_problem.as_ref() != Some(&text) {
                     tracing::warn!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_client::told;
+use berth_client::root_cause;
 use berth_policies::{ParamError, ParamKind, Params};
 use futures::StreamExt;
 use kube::core::{DynamicObject, GroupVersionKind};
@@ -142,7 +142,7 @@ async fn keep(
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             Err(kube::Error::Discovery(_)) => {}
             Err(problem) => {
-                let problem = told(&problem);
+                let problem = root_cause(&problem);
                 tracing::warn!(
                     kind = kind.shown(),
                     problem,
@@ -184,7 +184,7 @@ async fn follow(
             }
             Err(problem) if follow::is_missing(&problem) => return,
             Err(problem) => {
-                let problem = told(&problem);
+                let problem = root_cause(&problem);
                 if last_problem.as_ref() != Some(&problem) {
                     tracing::warn!(
                         resource = resource.plural,

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use berth_client::told;
+use berth_client::root_cause;
 use hyper_util::client::legacy::connect::dns::Name;
 use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 use kube::{Api, Client};
@@ -74,7 +74,7 @@ async fn of_service(
             )));
         }
         Err(problem) => {
-            let text = format!("reading service \"{namespace}/{name}\": {}", told(&problem));
+            let text = format!("reading service \"{namespace}/{name}\": {}", root_cause(&problem));
             return Err(io::Error::other(text));
         }
     };

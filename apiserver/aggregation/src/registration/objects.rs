@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use berth_client::told;
+use berth_client::root_cause;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
@@ -161,7 +161,7 @@ impl RegisteredObject {
         RegistrationError::Hub {
             doing,
             object: self.to_string(),
-            cause: told(problem),
+            cause: root_cause(problem),
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use berth_apimachinery::Timestamp;
 use berth_certs::Authority;
 use berth_certs::rotation::{Moment, SharedAuthorities, Step};
-use berth_client::told;
+use berth_client::root_cause;
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -130,7 +130,7 @@ impl SharedCa {
             problem => Err(RegistrationError::Hub {
                 doing: "publishing the CA in",
                 object: format!("the ConfigMap {name}"),
-                cause: told(&problem),
+                cause: root_cause(&problem),
             }),
         };
         let found = match self.config_maps.get(name).await {
@@ -204,7 +204,7 @@ impl SharedCa {
                 kube::Error::Api(status) if status.code == 403 => {
                     format!("{}; {}", status.message, self.source)
                 }
-                problem => told(problem),
+                problem => root_cause(problem),
             },
         }
     }

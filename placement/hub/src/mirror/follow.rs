@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, GroupResource, Key, Kind};
-use berth_client::told;
+use berth_client::root_cause;
 use berth_dialect_contract::Concerns;
 use berth_storage::{At, Expect, Step, Store, StoreError};
 use futures::StreamExt;
@@ -161,7 +161,7 @@ impl Reflector {
                     absent_pause = (absent_pause * 2).min(ABSENT_PAUSES.1);
                 }
                 Some(Err(problem)) => {
-                    let problem = told(&problem);
+                    let problem = root_cause(&problem);
                     // A problem may last: it is logged only when it changes.
                     if last_problem.as_ref() != Some(&problem) {
                         tracing::warn!(resource = %self.resource, problem, "cannot list or watch on the hub; retrying");
@@ -204,7 +204,7 @@ impl Reflector {
             let mut page = ListParams::default().limit(PAGE_SIZE);
             loop {
                 let list = objects.list(&page).await.inspect_err(|problem| {
-                    let problem = told(problem);
+                    let problem = root_cause(problem);
                     tracing::warn!(resource = %self.resource, %namespace, problem, "cannot list or watch on the hub; retrying");
                 })?;
                 for object in list.items {
