@@ -168,6 +168,7 @@ async fn operation(
     Ok(())
 }
 
+#[expect(clippy::cast_precision_loss, reason = "numbers of a few thousands")]
 fn text(columns: &[Column], before: f64) -> String {
     let heads = (1..=columns.len()).map(|count| match count {
         1 => "1 server".to_owned(),
@@ -189,12 +190,13 @@ fn text(columns: &[Column], before: f64) -> String {
         text,
         "# What replicas cost\n\n\
          Made by `make bench-replicas` with a release build on {}, whose load average was {before:.1} before and {:.1} after.\n\n\
-         - Standalone servers on one etcd of one member, which waits for the disk. {OBJECTS} ManagedClusters of {:.1} KB are stored.\n\
+         - Standalone servers on one etcd of one member, which waits for the disk. {} ManagedClusters of {:.1} KB are stored.\n\
          - Servers, etcd and the client share the machine's processors: rates do not show what more machines would give. The CPU of an\n  \
          operation does.\n\
          - {} connections are spread over the servers that are asked. Figures are medians of {ROUNDS} measurements, CPU is for one operation.\n\n{}",
         usage::machine(),
         usage::load(),
+        shown(OBJECTS as f64),
         BYTES as f64 / 1e3,
         load::CONNECTIONS,
         table.markdown()
